@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Lifespan
 
 from service.domain.traffic.ring import Ring
+from service.domain.traffic.tally import Tally
 from service.observe.logging import configure_logging
 from service.process import turn_on_collector
 from service.services import Services, build_services
@@ -42,7 +43,7 @@ def create_app(settings: Settings, deadlines: Deadlines = Deadlines()) -> "Appli
     @asynccontextmanager
     async def lifespan(app: Application) -> AsyncIterator[None]:
         services = app.services = build_services(settings)
-        app.ring = services.traffic.ring
+        app.ring, app.tally = services.traffic.log.ring, services.traffic.usage.tally
         services.jobs.start()
         try:
             yield
@@ -83,6 +84,8 @@ class Application(Starlette):
     workers = 1
     # The requests that wait for their log; None where there is none.
     ring: Ring | None = None
+    # The counts of requests; None in a command, whose requests are no traffic.
+    tally: Tally | None = None
     # Networks from which operators come; all where there are none.
     admin_networks: tuple[Network, ...] = ()
     trusted_proxies: tuple[Network, ...] = ()

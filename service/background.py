@@ -15,8 +15,11 @@ from service.domain.projects.every import for_each_project, raise_first
 from service.domain.projects.lookup import Projects
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
+from service.domain.traffic import Traffic
 from service.domain.traffic.request_log import EVERY_SECONDS as TRAFFIC_SECONDS
-from service.domain.traffic.request_log import SIZE_SECONDS, RequestLog
+from service.domain.traffic.request_log import SIZE_SECONDS
+from service.domain.traffic.usage import EVERY_SECONDS as USAGE_SECONDS
+from service.domain.traffic.usage import LOOK_SECONDS as SIZES_SECONDS
 from service.foundation import Foundation
 from service.storage.closed_collections import sweep_closed
 from service.storage.databases import Databases
@@ -28,6 +31,8 @@ MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
 # Seconds after which the last use of a key is written; one write for all keys of a worker.
 KEY_SECONDS = 30.0
+# Seconds until the leader first measures the projects.
+FIRST_SIZES_SECONDS = 15.0
 
 
 def build_jobs(
@@ -37,14 +42,14 @@ def build_jobs(
     sightings: Sightings,
     journal: Journal,
     uses: Uses,
-    traffic: RequestLog,
+    traffic: Traffic,
 ) -> Jobs:
     """They run when they are started."""
     jobs = [
         *_projects(base),
         *_records(base.projects, limits, outbox, sightings, journal),
         _operators(uses),
-        *_traffic(traffic),
+        *_traffic(base, traffic),
         *_sweeps(base.databases),
     ]
     return Jobs(jobs, Leader(base.leases), lambda: base.versions.is_newer)
@@ -74,10 +79,13 @@ def _operators(uses: Uses) -> Job:
     return Job("operators", uses.write, every=USE_SECONDS, delay=USE_SECONDS)
 
 
-def _traffic(log: RequestLog) -> list[Job]:
+def _traffic(base: Foundation, traffic: Traffic) -> list[Job]:
+    measure = partial(traffic.usage.measure_all, base.store.ids)
     return [
-        Job("requests", log.write, every=TRAFFIC_SECONDS, delay=TRAFFIC_SECONDS),
-        Job("request_log", log.keep_size, every=SIZE_SECONDS, for_deployment=True),
+        Job("requests", traffic.log.write, every=TRAFFIC_SECONDS, delay=TRAFFIC_SECONDS),
+        Job("request_log", traffic.log.keep_size, every=SIZE_SECONDS, for_deployment=True),
+        Job("usage", traffic.usage.write, every=USAGE_SECONDS, delay=USAGE_SECONDS),
+        Job("sizes", measure, every=SIZES_SECONDS, delay=FIRST_SIZES_SECONDS, for_deployment=True),
     ]
 
 

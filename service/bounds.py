@@ -463,7 +463,8 @@ MAX_TRIALS = Bound(
     past="503 busy",
 )
 
-# The log of requests.
+# Usage, and the log of requests.
+MAX_USAGE_STEPS = Bound(1_000, "hours or days of a report of usage", protects=MONGODB, past=INVALID)
 MAX_REQUESTS_WAITING = Bound(
     10_000, "requests of a worker that wait to be written to the log", protects=MEMORY, past="counted in `skipped`"
 )

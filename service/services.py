@@ -39,8 +39,7 @@ from service.domain.sessions.sessions import Sessions
 from service.domain.sign_in import build_sign_in
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.registration import ProviderDefaults
-from service.domain.traffic import build_traffic
-from service.domain.traffic.request_log import RequestLog
+from service.domain.traffic import Traffic, build_traffic
 from service.domain.trials import build_trials
 from service.domain.trials.trials import Trials
 from service.foundation import Foundation, build_foundation
@@ -74,7 +73,7 @@ class Services:
     accounts: Accounts
     sign_in: SignIn
     trials: Trials
-    traffic: RequestLog
+    traffic: Traffic
     operators: Operators
     idempotency: Idempotency
     jobs: Jobs
@@ -90,6 +89,7 @@ class Services:
         await self.limits.close()
         await self.sessions.sightings.close()
         await self.operators.uses.close()
+        await self.traffic.usage.close()
         await self.journal.close()
         self.accounts.passwords.close()
         self.collections.judge.close()
@@ -112,8 +112,9 @@ def build_services(settings: Settings) -> Services:
     )
     documents = build_documents(base, collections, files)
     operators = build_operators(base, limits, accounts.passwords, _operator_rules(settings))
-    traffic = build_traffic(base, megabytes=settings.request_log_mb)
     sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
+    realtime = build_realtime(base, files.protection, sessions, partial(_connect_feed, settings))
+    traffic = build_traffic(base, realtime.count_sockets, megabytes=settings.request_log_mb)
     return Services(
         base=base,
         limits=limits,
@@ -126,7 +127,7 @@ def build_services(settings: Settings) -> Services:
         documents=documents,
         aggregations=Aggregations(collections.catalogs, access, files.protection, base.audit),
         batches=Batches(documents, accounts),
-        realtime=build_realtime(base, files.protection, sessions, partial(_connect_feed, settings)),
+        realtime=realtime,
         journal=journal,
         flows=flows,
         sessions=sessions,

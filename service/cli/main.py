@@ -34,7 +34,11 @@ CONTRACTS = {
     "types": "Write types of a project's records for TypeScript or Python.",
     "openapi": "Write the OpenAPI document of a project, of the service, or of the Admin API.",
 }
-ADMIN = {"admin": "Do what a request to the Admin API does, as an owner; the answer's body goes to stdout."}
+# Commands with a module each.
+ALONE = {
+    "admin": "Do what a request to the Admin API does, as an owner; the answer's body goes to stdout.",
+    "usage": "Show the requests of a project by hour or day, its sizes and its limits of the day.",
+}
 GROUPS = {
     "project": ("projects:project_app", "Create and change projects."),
     "key": ("keys:key_app", "Create, list and revoke API keys."),
@@ -87,7 +91,7 @@ app = make_group(
     [
         *(LazyCommand(name, "service.cli.commands:app", text, member=True) for name, text in COMMANDS.items()),
         *(LazyCommand(name, "service.cli.contracts:app", text, member=True) for name, text in CONTRACTS.items()),
-        *(LazyCommand(name, "service.cli.admin:app", text) for name, text in ADMIN.items()),
+        *(LazyCommand(name, f"service.cli.{name}:app", text) for name, text in ALONE.items()),
         *(LazyCommand(name, f"service.cli.{path}", text) for name, (path, text) in GROUPS.items()),
     ],
 )

@@ -35,7 +35,7 @@ def list_requests(
 
     async def read(services: "Services") -> "RequestPage":
         await services.base.admin.find(project_id)
-        return await services.traffic.page(_filter(project_id, failed), limit=limit)
+        return await services.traffic.log.page(_filter(project_id, failed), limit=limit)
 
     page = run_command(read, only_reads=True)
     shown = _shown(page.rows)
@@ -52,10 +52,10 @@ def follow(project_id: ProjectId, failed: Failed = False) -> None:
     async def read(services: "Services") -> None:
         await services.base.admin.find(project_id)
         wanted = _filter(project_id, failed)
-        newest = (await services.traffic.page(wanted, limit=1)).rows
+        newest = (await services.traffic.log.page(wanted, limit=1)).rows
         last = newest[0]["_id"] if newest else "0" * 24
         while True:
-            rows = await services.traffic.newer(wanted, last, limit=MAX_FOLLOWED)
+            rows = await services.traffic.log.newer(wanted, last, limit=MAX_FOLLOWED)
             for each in _shown(rows):
                 typer.echo(_line(each))
             last = rows[-1]["_id"] if rows else last

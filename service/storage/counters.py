@@ -1,5 +1,6 @@
 """Counters of requests in MongoDB, one document for each limit and window: `{_id: key, used, granted, expires}`."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -50,6 +51,12 @@ class Counters:
                 return_document=ReturnDocument.AFTER,
             )
         return bool(found["granted"])
+
+    async def read(self, keys: Sequence[str]) -> dict[str, int]:
+        """The numbers that are used up; counters that are not there are left out. Raises Unavailable."""
+        with translated():
+            rows = await self._counters.find({"_id": {"$in": list(keys)}}, {"used": 1}).to_list()
+        return {row["_id"]: int(row["used"]) for row in rows}
 
     async def give_back(self, key: str, amount: int) -> None:
         """Gives back the unspent part of a slice. A retried write is applied once. Raises Unavailable."""

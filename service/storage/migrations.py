@@ -26,6 +26,7 @@ from service.storage.leases import Leases
 from service.storage.operator_indexes import ensure_operator_indexes
 from service.storage.records import translated
 from service.storage.server_settings import expire_images
+from service.storage.usage import ensure_usage_indexes
 from service.storage.validator_migrations import allow_versions, remove_patterns
 
 # Seconds for one step; a step over all users of a large project does it in batches.
@@ -141,6 +142,7 @@ SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("flows, which are their own mails", ensure_flow_indexes),
     SystemMigration("the audit log", ensure_audit_indexes),
     SystemMigration("operators, their sessions, tokens and invitations", ensure_operator_indexes),
+    SystemMigration("the hours of usage", ensure_usage_indexes),
 )
 
 Step = tuple[str, Callable[[], Awaitable[None]]]

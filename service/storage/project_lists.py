@@ -8,13 +8,18 @@ from typing import Any, Literal
 from service.storage.client import Document
 from service.storage.databases import Databases
 from service.storage.records import Records
+from service.storage.usage import lookup_sizes
 
-SortBy = Literal["name", "created_at"]
+SortBy = Literal["name", "created_at", "requests_24h", "errors_24h", "storage_bytes"]
+# Orders by a figure, which a project that was not measured yet has as 0.
+BY_FIGURE = frozenset({"requests_24h", "errors_24h", "storage_bytes"})
+# The field that holds the value by which a page is ordered.
+ORDER = "order"
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectQuery:
-    """The projects that are wanted: among `ids` (None: all), with `text` in name or id, after the row `after`."""
+    """The wanted projects: among `ids` (None: all), with `text` in name or id, after the row `after`."""
 
     ids: Collection[str] | None
     text: str
@@ -38,15 +43,20 @@ async def list_page(databases: Databases, query: ProjectQuery) -> ProjectPage:
     records = Records(databases.system["projects"])
     match = _match(query)
     direction = -1 if query.descends else 1
-    find: Document = {
-        "find": records.name,
-        "filter": {"$and": [match, _after(query)]} if query.after else match,
-        "sort": {query.sort_by: direction, "_id": direction},
-        "limit": query.limit + 1,
-        "batchSize": query.limit + 2,
-        "projection": {"name": 1, "created_at": 1},
-    }
-    found = await records.page(find, seconds=2.0)
+    by_figure = query.sort_by in BY_FIGURE
+    order = {"$ifNull": [f"$figures.{query.sort_by}", 0]} if by_figure else f"${query.sort_by}"
+    stages: list[Document] = [
+        {"$match": match},
+        *(lookup_sizes() if by_figure else ()),
+        {"$set": {ORDER: order}},
+        *([{"$match": _after(query)}] if query.after else ()),
+        {"$sort": {ORDER: direction, "_id": direction}},
+        {"$limit": query.limit + 1},
+        *(() if by_figure else lookup_sizes()),
+        {"$project": {"name": 1, "created_at": 1, "figures": 1, ORDER: 1}},
+    ]
+    command: Document = {"aggregate": records.name, "pipeline": stages, "cursor": {"batchSize": query.limit + 2}}
+    found = await records.page(command, seconds=2.0)
     total = await records.count({"count": records.name, "query": match}, seconds=2.0)
     return ProjectPage(found[: query.limit], total, len(found) > query.limit)
 
@@ -64,4 +74,4 @@ def _match(query: ProjectQuery) -> Document:
 def _after(query: ProjectQuery) -> Document:
     value, id_ = query.after or ("", "")
     beyond = "$lt" if query.descends else "$gt"
-    return {"$or": [{query.sort_by: {beyond: value}}, {query.sort_by: value, "_id": {beyond: id_}}]}
+    return {"$or": [{ORDER: {beyond: value}}, {ORDER: value, "_id": {beyond: id_}}]}

@@ -236,5 +236,6 @@ def _rest(project_id: str) -> list[tuple[str, Document]]:
         ("sign_in_states", named),
         ("flows", named),
         ("requests", named),
+        ("usage", named),
         ("counters", {"_id": {"$regex": f"^{project_id}/"}}),
     ]

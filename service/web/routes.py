@@ -41,6 +41,7 @@ from service.web.sessions import introspection
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import identities, posted, tokens
 from service.web.traffic import endpoints as traffic
+from service.web.traffic import usage
 
 MODULES = (
     accounts,
@@ -205,6 +206,7 @@ ADMIN_MODULES = (
     projects,
     system,
     traffic,
+    usage,
 )
 ADMIN_PAGE = """
 POST   /admin/v1/session
@@ -258,6 +260,8 @@ GET    /admin/v1/projects/{project_id}/mailbox/{id}/html
 GET    /admin/v1/audit
 GET    /admin/v1/projects/{project_id}/audit
 GET    /admin/v1/projects/{project_id}/requests
+GET    /admin/v1/usage
+GET    /admin/v1/projects/{project_id}/usage
 GET    /admin/v1/projects/{project_id}/openapi.json
 GET    /admin/v1/projects/{project_id}/types
 GET    /admin/v1/openapi.json

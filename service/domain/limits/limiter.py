@@ -180,6 +180,19 @@ class Limits:
             with suppress(ServiceError):
                 await self._counters.give_back(_key(part, end), share.amount)
 
+    async def show(self, project: Counted, policies: Sequence[Policy]) -> list[Quota]:
+        """The quotas of limits for the whole project, without counting. Slices that workers hold count as used."""
+        now, asked = self._clock(), [policy for policy in policies if policy.limit(project.settings)]
+        ends = [window_end(now, policy.seconds) for policy in asked]
+        keys = [f"{project.id}/{policy.name}/{end}" for policy, end in zip(asked, ends, strict=True)]
+        used = await self._counters.read(keys)
+        found = []
+        for policy, end, key in zip(asked, ends, keys, strict=True):
+            limit = policy.limit(project.settings)
+            remaining = max(0, limit - used.get(key, 0))
+            found.append(Quota(policy, limit, remaining, seconds_until(end, now), exceeded=not remaining))
+        return found
+
     async def take_one(self, project: Counted, policy: Policy, address: str) -> str:
         """Takes one of a limit that is not leased, and returns the counter's name, to `give_back`. Raises
         LimitExceeded.

@@ -78,6 +78,8 @@ DAILY = Policy(
     settings=("TIER", "DAILY_LIMIT"),
 )
 # As with the auth endpoints: a user who comes straight from a page has an hour of requests, and the project's day pays, too.
+# The limits of a project's day.
+OF_DAY = (DAILY, MAILS_OF_PROJECT)
 DAILY_BY_RULE = replace(DAILY, of_user=OF_USER)
 
 

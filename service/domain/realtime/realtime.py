@@ -70,6 +70,11 @@ class Realtime:
     def connections(self) -> list[Connection]:
         return [each for found in self._of_project.values() for each in found]
 
+    def count_sockets(self) -> dict[str, int]:
+        """The open sockets of each project, streams of events among them."""
+        sets = [found for found in self._of_project.values() if found]
+        return {next(iter(found)).caller.project.id: len(found) for found in sets}
+
     def _count_of_holder(self, connection: Connection) -> int:
         others = self._of_project.get(connection.database_name, ())
         return sum(each.holder == connection.holder for each in others)

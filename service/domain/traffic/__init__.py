@@ -1,11 +1,25 @@
-"""The traffic of a deployment: a log of its requests, bounded in bytes and in writes a second."""
+"""The traffic of a deployment: its requests by hour, and a log of them, bounded in bytes and in writes a second."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from service.domain.projects import Foundation
 from service.domain.traffic.request_log import RequestLog
 from service.domain.traffic.ring import Ring
+from service.domain.traffic.usage import Usage
 from service.storage.request_log import RequestLogStore
+from service.storage.usage import UsageStore
 
 
-def build_traffic(base: Foundation, *, megabytes: int) -> RequestLog:
-    """Without megabytes no request is noted."""
-    return RequestLog(Ring() if megabytes else None, RequestLogStore(base.databases, megabytes * 1_048_576))
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """The log of requests, and their counts."""
+
+    log: RequestLog
+    usage: Usage
+
+
+def build_traffic(base: Foundation, count_sockets: Callable[[], Mapping[str, int]], *, megabytes: int) -> Traffic:
+    """Without megabytes no request is noted; all are counted. `count_sockets` has those of this worker, by project."""
+    log = RequestLog(Ring() if megabytes else None, RequestLogStore(base.databases, megabytes * 1_048_576))
+    return Traffic(log, Usage(UsageStore(base.databases), count_sockets))

@@ -15,7 +15,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.bounds import MAX_IN_FLIGHT
-from service.domain.traffic.ring import Note, Ring
+from service.domain.traffic.ring import Ring
+from service.domain.traffic.tally import Tally
 from service.errors import Busy, Unavailable
 from service.observe.metrics import request_series
 from service.observe.requests import REQUEST, RequestNotes
@@ -34,8 +35,18 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")
 # API answers hold personal data and tokens: no cache may keep them, unless the handler says otherwise.
 # The key of the request's state for the time at which a lasting answer began, by `perf_counter`.
 BEGUN = "begun"
-# Routes that machines ask all the time.
-UNNOTED = frozenset({"/health/live", "/health/ready", "/metrics"})
+# Routes that machines ask all the time, the console's files, and the stream that shows the requests themselves.
+UNNOTED = frozenset(
+    {
+        "/health/live",
+        "/health/ready",
+        "/metrics",
+        "/console",
+        "/console/",
+        "/console/a/{version}/{folder}/{name}",
+        "/admin/v1/projects/{project_id}/live",
+    }
+)
 DEFAULT_HEADERS = {b"cache-control": b"no-store", b"x-content-type-options": b"nosniff"}
 
 
@@ -85,32 +96,26 @@ class RequestContext:
             # A stream says when its answer began, for it lasts as long as its client likes.
             seconds, method, route = state.get(BEGUN, time.perf_counter()) - started, scope["method"], _route(scope)
             request_series(method, route, status).observe(seconds)
-            ring: Ring | None = scope["app"].ring
-            if ring is not None and route not in UNNOTED:
-                ring.note(_note(scope, notes, method, route, status, seconds, size))
+            if route not in UNNOTED:
+                _count(scope, notes, method, route, status, seconds, size)
             more = _known(scope) | ({"slow": notes.slow} if notes.slow else {})
             if notes.refused_by is not None:
                 more["refused_by"] = notes.refused_by
             log.info("request", method=method, route=route, status=status, ms=round(seconds * 1000, 2), **more)
 
 
-def _note(scope: Scope, notes: RequestNotes, method: str, route: str, status: int, seconds: float, size: int) -> Note:
-    state = scope["state"]
+def _count(scope: Scope, notes: RequestNotes, method: str, route: str, status: int, seconds: float, size: int) -> None:
+    """Counts the request, and notes it for the log of requests, where there is one."""
+    app, state, at = scope["app"], scope["state"], time.time()
     project = state.get("project")
-    return (
-        time.time(),
-        method,
-        route,
-        status,
-        seconds,
-        size,
-        project.id if project is not None else None,
-        state.get(CALLER),
-        state.get(API_KEY),
-        state.get(CODE),
-        notes.refused_by,
-        notes.id,
-    )
+    project_id = project.id if project is not None else None
+    tally: Tally | None = app.tally
+    if tally is not None:
+        tally.count(at, project_id, route, status, seconds, size, is_stream=BEGUN in state)
+    ring: Ring | None = app.ring
+    if ring is not None:
+        caller, key, code = state.get(CALLER), state.get(API_KEY), state.get(CODE)
+        ring.note((at, method, route, status, seconds, size, project_id, caller, key, code, notes.refused_by, notes.id))
 
 
 def _request_id(headers: Mapping[bytes, bytes]) -> str:

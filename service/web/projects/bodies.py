@@ -10,7 +10,22 @@ from service.domain.projects.admin import MAX_NAME
 from service.domain.projects.lookup import PROJECT_ID
 from service.web.openapi.shapes import EXAMPLE_TIME, Strict, Time
 
-EXAMPLE_PROJECT = {"id": "shop", "name": "Shop", "created_at": EXAMPLE_TIME, "role": "owner", "figures": None}
+EXAMPLE_FIGURES = {
+    "users": 77,
+    "documents": 8_845,
+    "storage_bytes": 9_400_320,
+    "requests_24h": 1_412,
+    "errors_24h": 31,
+    "last_request_at": EXAMPLE_TIME,
+    "as_of": EXAMPLE_TIME,
+}
+EXAMPLE_PROJECT = {
+    "id": "shop",
+    "name": "Shop",
+    "created_at": EXAMPLE_TIME,
+    "role": "owner",
+    "figures": EXAMPLE_FIGURES,
+}
 
 ProjectName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
 ProjectId = Annotated[str, StringConstraints(pattern=f"^{PROJECT_ID.pattern}$")]
@@ -35,6 +50,8 @@ class DeletionForm(Strict):
 
 
 class Figures(TypedDict):
+    """Measured every few minutes. Errors are answers from 400 on; the 24 hours are the present one and the 23 before."""
+
     users: int
     documents: int
     storage_bytes: int
@@ -45,6 +62,8 @@ class Figures(TypedDict):
 
 
 class ProjectView(TypedDict):
+    """`figures` are null before the first measurement, which a new project has within a minute."""
+
     id: str
     name: str
     created_at: Time

@@ -20,6 +20,7 @@ from service.web.projects.bodies import (
     EXAMPLE_PROJECT,
     Deleting,
     DeletionForm,
+    Figures,
     MadeProject,
     NewProject,
     ProjectChange,
@@ -50,7 +51,7 @@ async def list_projects(request: Request, caller: AdminCaller, services: Service
     ids = None if EVERY in rights.roles else list(rights.roles)
     query = read_project_query(request.scope["query_string"], ids)
     page = await services.base.admin.page(query)
-    following = write_cursor(page.records[-1], query.sort_by) if page.is_more else None
+    following = write_cursor(page.records[-1]) if page.is_more else None
     return Json({"projects": [_view(each, rights) for each in page.records], "total": page.total, "next": following})
 
 
@@ -86,7 +87,7 @@ async def create_project(
 @in_project(f"GET {IN_PROJECT}", operator=Access("config", "read"), answer=Success("The project", ONE))
 async def read_project(request: Request, caller: OperatorCaller, services: Services) -> Json[ProjectView]:
     """Show a project."""
-    return Json(_view(_record(caller, caller.project.name), caller.admin.rights))
+    return Json(_view(await _record(caller, services, caller.project.name), caller.admin.rights))
 
 
 @in_project(
@@ -102,7 +103,7 @@ async def rename_project(
     """Rename a project."""
     form = await read_form(request)
     project = await services.base.admin.rename(caller.project.id, form.name)
-    return Json(_view(_record(caller, project.name), caller.admin.rights))
+    return Json(_view(await _record(caller, services, project.name), caller.admin.rights))
 
 
 @in_project(
@@ -124,8 +125,10 @@ async def delete_project(
     return Accepted({"deleting": True})
 
 
-def _record(caller: OperatorCaller, name: str) -> dict[str, Any]:
-    return {"_id": caller.project.id, "name": name, "created_at": caller.project.created_at}
+async def _record(caller: OperatorCaller, services: Services, name: str) -> dict[str, Any]:
+    project = caller.project
+    figures = await services.traffic.usage.figures(project.id)
+    return {"_id": project.id, "name": name, "created_at": project.created_at, "figures": figures}
 
 
 def _view(record: Mapping[str, Any], rights: Rights) -> ProjectView:
@@ -134,5 +137,19 @@ def _view(record: Mapping[str, Any], rights: Rights) -> ProjectView:
         "name": record["name"],
         "created_at": record["created_at"],
         "role": rights.role_in(record["_id"]) or "viewer",
-        "figures": None,
+        "figures": _figures(record.get("figures")),
+    }
+
+
+def _figures(figures: Mapping[str, Any] | None) -> Figures | None:
+    if figures is None:
+        return None
+    return {
+        "users": figures["users"],
+        "documents": figures["documents"],
+        "storage_bytes": figures["storage_bytes"],
+        "requests_24h": figures["requests_24h"],
+        "errors_24h": figures["errors_24h"],
+        "last_request_at": figures["last_request_at"],
+        "as_of": figures["as_of"],
     }

@@ -11,11 +11,13 @@ import orjson
 from service.errors import Invalid
 from service.query.parse import parse_pairs
 from service.schema.values import write_time
-from service.storage.project_lists import ProjectQuery, SortBy
+from service.storage.project_lists import BY_FIGURE, ORDER, ProjectQuery, SortBy
 from service.web.openapi.declaration import Parameter
 
 DEFAULT_LIMIT, MAX_LIMIT, MAX_TEXT = 50, 200, 100
-SORTS: tuple[SortBy, ...] = ("name", "created_at")
+# The largest whole number of MongoDB.
+MAX_FIGURE = 2**63 - 1
+SORTS: tuple[SortBy, ...] = ("name", "created_at", "requests_24h", "errors_24h", "storage_bytes")
 NAMES = ("q", "sort_by", "limit", "cursor")
 PARAMETERS = (
     Parameter(
@@ -61,9 +63,9 @@ def _read_limit(text: str) -> int:
     return int(text)
 
 
-def write_cursor(record: dict[str, Any], sort_by: SortBy) -> str:
+def write_cursor(record: dict[str, Any]) -> str:
     """The place behind `record`."""
-    value = record[sort_by]
+    value = record[ORDER]
     row = [write_time(value) if isinstance(value, datetime) else value, record["_id"]]
     return base64.urlsafe_b64encode(orjson.dumps(row)).decode().rstrip("=")
 
@@ -72,8 +74,19 @@ def read_cursor(text: str, sort_by: SortBy) -> tuple[Any, str]:
     """Raises Invalid."""
     try:
         value, id_ = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        if not isinstance(value, str) or not isinstance(id_, str):
+        if not isinstance(id_, str):
             raise TypeError
-        return (datetime.fromisoformat(value).replace(tzinfo=None) if sort_by == "created_at" else value), id_
+        return _read_place(value, sort_by), id_
     except (binascii.Error, ValueError, TypeError):
         raise Invalid.one(("query", "cursor"), "This is no cursor of this list") from None
+
+
+def _read_place(value: object, sort_by: SortBy) -> object:
+    """Raises TypeError, ValueError."""
+    if sort_by in BY_FIGURE:
+        if not isinstance(value, int) or not 0 <= value <= MAX_FIGURE:
+            raise TypeError
+        return value
+    if not isinstance(value, str):
+        raise TypeError
+    return datetime.fromisoformat(value).replace(tzinfo=None) if sort_by == "created_at" else value

@@ -1,6 +1,7 @@
 """One socket from its first message to its end: messages are read one after the other, and each is answered or refused."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -61,6 +62,7 @@ class SocketSession:
             return
         if connection is None:
             return
+        self._services.traffic.usage.tally.count_socket(time.time(), connection.caller.project.id)
         try:
             self._write_ready(connection)
             while connection.is_open and (message := await self._next()) is not None:

@@ -114,7 +114,7 @@ async def list_requests(request: Request, caller: OperatorCaller, services: Serv
     """List the latest requests of a project."""
     values = read_values(request.scope["query_string"], READERS)
     limit, after = values.pop("limit", DEFAULT_LIMIT), values.pop("cursor", None)
-    page = await services.traffic.page(read_filter(caller.project.id, values), after=after, limit=limit)
+    page = await services.traffic.log.page(read_filter(caller.project.id, values), after=after, limit=limit)
     return Json(_view(page))
 
 

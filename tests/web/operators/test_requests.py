@@ -22,10 +22,10 @@ Json = dict[str, Any]
 @pytest.fixture
 async def log(services: Services, api: Api) -> RequestLog:
     """The log without what other tests left."""
-    await services.traffic.keep_size()
-    assert services.traffic.ring is not None
-    services.traffic.ring.take()
-    return services.traffic
+    await services.traffic.log.keep_size()
+    assert services.traffic.log.ring is not None
+    services.traffic.log.ring.take()
+    return services.traffic.log
 
 
 async def entries(owner: Console, api: Api, query: str = "") -> list[Json]:
@@ -169,7 +169,7 @@ async def test_a_collection_that_is_missing_or_not_capped_is_made(
     system = mongo[f"{database_prefix}system"]
     system.drop_collection("requests")
     system["requests"].insert_one({"_id": "0" * 24})
-    await services.traffic.keep_size()
+    await services.traffic.log.keep_size()
     assert system["requests"].options()["capped"]
     assert "failed" in system["requests"].index_information()
 
