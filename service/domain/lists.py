@@ -27,15 +27,20 @@ from service.query.shapes import USERS, Shape
 from service.query.tree import Filter, Leaf, Related, Tree, leaves
 from service.schema.steps import Steps
 from service.storage.databases import ProjectDatabase
+from service.storage.encoded_rows import decode_rows
 
 # A project whose lists take longer, in the mean, has MongoDB scan: fewer of them at once end as soon.
 SLOW_SECONDS = 0.1
+# As much for the snapshots of its subscriptions, of which a socket may ask for a hundred.
+SLOW_SNAPSHOT_SECONDS = 0.02
 # The seconds of each second that such a project has in a worker while other projects ask, and those that it saves up.
 SLOW_SHARE, SAVED_SECONDS = 0.25, 0.25
 # All of a list's database time together.
 LIST_SECONDS = 2.0
 # Past this offset a window would save nothing.
 LARGEST_OFFSET = 10_000
+# The rows of a longer page are decoded in steps, which costs a hundredth more.
+LONG_PAGE = 100
 # The meaning of a total.
 TotalIs = Literal["exact", "estimated", "at_least"]
 EXACT: TotalIs = "exact"
@@ -67,7 +72,9 @@ class Lists:
     def __init__(self, presence: Presence) -> None:
         slow = Fewer(MAX_SLOW_LISTS, SLOW_SECONDS, presence, share=SLOW_SHARE, saved=SAVED_SECONDS)
         self._shares = Shares(MAX_LISTS, waiting=MAX_LISTS_WAITING, seconds=LIST_SECONDS, slow=slow)
-        self._subscriptions = Shares(MAX_LISTS, waiting=MAX_SOCKETS, seconds=LIST_SECONDS)
+        # Alone a project has all places for its snapshots, as far as its lists have them.
+        fewer = Fewer(MAX_LISTS, SLOW_SNAPSHOT_SECONDS, presence, share=SLOW_SHARE, saved=SAVED_SECONDS)
+        self._subscriptions = Shares(MAX_LISTS, waiting=MAX_SOCKETS, seconds=LIST_SECONDS, slow=fewer)
 
     @asynccontextmanager
     async def place(self, database: ProjectDatabase) -> AsyncIterator[None]:
@@ -75,9 +82,18 @@ class Lists:
 
         Subscriptions queue by themselves first: however many sockets come back at once, the lists of requests find room.
         """
-        name = database.database.name
-        async with self._subscriptions.take(name), self._shares.take(name):
-            yield
+        name, seconds = database.database.name, 0.0
+        await self._subscriptions.acquire(name)
+        try:
+            async with self._shares.take(name):
+                began = time.monotonic()
+                try:
+                    yield
+                finally:
+                    # The wait behind lists is no work of subscriptions.
+                    seconds = time.monotonic() - began
+        finally:
+            self._subscriptions.release(name, seconds or None)
 
     def take(self, database: ProjectDatabase) -> SharePlace:
         """One of the project's places, for a write whose guard searches texts as a list does. Entering it raises Busy."""
@@ -254,7 +270,12 @@ class ListReading:
 
     async def _page(self, query: BoundQuery, *, window: int | None = None) -> "_Page":
         seconds, records = self._timed.left(), self._database.records(query.collection)
-        found = await records.page(commands.page(query, window=window), seconds=seconds)
+        command = commands.page(query, window=window)
+        if query.size > LONG_PAGE and not query.expansions:
+            encoded = await records.encoded_page(command, seconds=seconds)
+            options = records.collection.codec_options
+            return _Page(await run_in_steps(self._database, decode_rows(encoded, options)), {})
+        found = await records.page(command, seconds=seconds)
         if not query.expansions:
             return _Page(found, {})
         return _Page(found[0][commands.ROWS], found[0]) if found else _Page([], {})

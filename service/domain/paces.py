@@ -34,6 +34,10 @@ class Presence:
         return monotonic() - at < PRESENT_SECONDS
 
 
+# The projects that ask a worker. One for the process, as its event loop is.
+PRESENCE = Presence()
+
+
 @dataclass(frozen=True, slots=True)
 class Fewer:
     """`most` places in place of all, for a name whose work takes longer than `seconds` in the mean, or is not known yet.
@@ -77,9 +81,11 @@ class Paces:
         return not taken and not self.find_delay(name)
 
     def find_delay(self, name: str) -> float:
-        """The seconds until a slow name may begin beside others."""
+        """The seconds until a slow name may begin: beside others it first waits until what it owes is forgiven."""
         pace = self._kept.get(name)
-        return max(0.0, self._owed(pace) - self._slow.saved) / self._slow.share if pace is not None else 0.0
+        if pace is None or not self._slow.presence.has_others(name):
+            return 0.0
+        return max(0.0, self._owed(pace) - self._slow.saved) / self._slow.share
 
     def note(self, name: str, seconds: float) -> None:
         """A piece of work of the name took so long."""

@@ -117,38 +117,47 @@ def _refuse(turn: "asyncio.Future[None]", retry_after: int = RETRY_AFTER_SECONDS
 class Turns:
     """`places` pieces of work at once in all; `waiting` more wait, also in all. The names that wait take turns.
 
-    A free place goes to the next name, so no request waits for more than one of each other name's. If the queue is
-    full, a newcomer of a name with fewer waiting takes the place of the last one of the name that has most; that one is
-    refused, with Busy. `async with turns.take(project.id):` holds a place.
+    A free place goes to the next name, so no request waits for more than one of each other name's. With `slow`, a name that
+    owes time passes its turn while others are present. If the queue is full, a newcomer of a name with fewer waiting takes
+    the place of the last one of the name that has most; that one is refused, with Busy. `async with turns.take(project.id):`
+    holds a place.
     """
 
-    __slots__ = ("_free", "_queues", "_waiting", "retry_after", "waiting")
+    __slots__ = ("_free", "_paces", "_queues", "_timer", "_waiting", "retry_after", "waiting")
 
-    def __init__(self, places: int, *, waiting: int, retry_after: int) -> None:
+    def __init__(self, places: int, *, waiting: int, retry_after: int, slow: Fewer | None = None) -> None:
         self.waiting = waiting
         self.retry_after = retry_after
         self._free = places
         self._waiting = 0
         # In the order of their turns; none is empty.
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+        self._paces = Paces(slow) if slow is not None else None
+        # It ends when a name that owes time may have its turn.
+        self._timer: asyncio.TimerHandle | None = None
 
     def take(self, name: str) -> "SharePlace":
         return SharePlace(self, name)
 
     async def acquire(self, name: str) -> None:
         """Raises Busy. Each call that returns is followed by one of `release`."""
-        if self._free:
+        if self._free and not self._find_delay(name):
             self._free -= 1
             return
         self._make_room(name)
         turn = asyncio.get_running_loop().create_future()
         self._queues.setdefault(name, deque()).append(turn)
         self._waiting += 1
+        if self._free:
+            self._hand_out()
         try:
             await turn
         except asyncio.CancelledError:
             self._give_up(name, turn)
             raise
+
+    def _find_delay(self, name: str) -> float:
+        return self._paces.find_delay(name) if self._paces is not None else 0.0
 
     def _make_room(self, name: str) -> None:
         if self._waiting < self.waiting:
@@ -169,19 +178,42 @@ class Turns:
         elif not turn.cancelled() and turn.exception() is None:
             self.release(name)
 
-    def release(self, name: str, _seconds: float | None = None) -> None:
-        """Gives the place to the next name whose turn it is, or back."""
-        while self._queues:
-            name = next(iter(self._queues))
-            queue = self._queues.pop(name)
-            turn = queue.popleft()
-            if queue:
-                self._queues[name] = queue
-            self._waiting -= 1
-            if not turn.done():
-                turn.set_result(None)
-                return
+    def release(self, name: str, seconds: float | None = None) -> None:
+        """Gives the place, that was used for `seconds`, to the next name whose turn it is, or back."""
+        if self._paces is not None and seconds is not None:
+            self._paces.note(name, seconds)
         self._free += 1
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Gives free places to the names that wait, as far as they owe no time."""
+        while self._free and self._queues:
+            delays = ((self._find_delay(name), name) for name in self._queues)
+            # Most names owe nothing, so most searches end with the first.
+            ready = next((name for delay, name in delays if not delay), None)
+            if ready is None:
+                self._hand_out_later(min(map(self._find_delay, self._queues)))
+                return
+            self._give_turn(ready)
+
+    def _give_turn(self, name: str) -> None:
+        """To the first of the name that waits; the name is the last one of the next round."""
+        queue = self._queues.pop(name)
+        turn = queue.popleft()
+        if queue:
+            self._queues[name] = queue
+        self._waiting -= 1
+        if not turn.done():
+            self._free -= 1
+            turn.set_result(None)
+
+    def _hand_out_later(self, delay: float) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(delay, self._end_delay)
+
+    def _end_delay(self) -> None:
+        self._timer = None
+        self._hand_out()
 
 
 class _Places(Protocol):

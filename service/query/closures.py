@@ -123,6 +123,22 @@ def search_ahead(searches: Iterable[tuple[str, Search]], reading: Reading) -> It
             yield
 
 
+def sort_ahead(paths: Iterable[str], reading: Reading) -> Iterator[None]:
+    """Sorts the texts at paths whose beginnings are looked up; 50,000 of them take two steps of 10 ms."""
+    for path in paths:
+        at = reading.at(path)
+        at.texts()
+        yield
+        at.has_start("")
+        yield
+
+
+def find_starts(tree: Tree) -> tuple[str, ...]:
+    """The paths of a tree whose texts are looked up by their beginnings, each once."""
+    found = (leaf for leaf in leaves(tree) if isinstance(leaf, Leaf) and leaf.operator == "startswith")
+    return tuple(dict.fromkeys(leaf.path for leaf in found))
+
+
 def find_searches(tree: Tree) -> tuple[tuple[str, Search], ...]:
     """The paths of a tree whose texts are searched, each with what for."""
     found = (leaf for leaf in leaves(tree) if isinstance(leaf, Leaf) and leaf.operator in SEARCHES)

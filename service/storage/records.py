@@ -24,6 +24,7 @@ from service.errors import Invalid, QueryTooSlow, ServiceError, page_too_large
 from service.observe.metrics import operation_series
 from service.observe.requests import REQUEST
 from service.storage.client import ClientSession, Document
+from service.storage.encoded_rows import EncodedRow, keep_encoded
 from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translate, write_error
 from service.storage.query_watch import QueryWatch
 
@@ -92,13 +93,19 @@ class Records:
         request = REQUEST.get() if self.is_profiled else None
         return {} if request is None else {"comment": request.id}
 
-    async def _query(self, command: Document, *, seconds: float, known: KnownErrors) -> Document:
-        """As `read`, for commands that may examine many records: a slow one is described."""
+    async def _query(
+        self, command: Document, *, seconds: float, known: KnownErrors, encoded: bool = False
+    ) -> Mapping[str, Any]:
+        """As `read`, for commands that may examine many records: a slow one is described.
+
+        The rows of an `encoded` reply are for `decode_rows`.
+        """
         if self.is_profiled:
             command |= self._comment
         started = perf_counter()
         try:
-            reply = await read(self.collection, self.session, command, seconds=seconds, known=known)
+            collection = keep_encoded(self.collection) if encoded else self.collection
+            reply = await read(collection, self.session, command, seconds=seconds, known=known)
         except QueryTooSlow:
             await self._note_slow(command, perf_counter() - started)
             raise
@@ -274,12 +281,19 @@ class Records:
         So a worker's memory is bounded for records of any size. Raises Invalid, or what `too_large` says, where they do
         not fit, QueryTooSlow after so many seconds, and what else is `known`.
         """
-        reply = await self._query(command, seconds=seconds, known=known)
+        return await self._first_batch(await self._query(command, seconds=seconds, known=known), too_large)
+
+    async def encoded_page(self, command: Document, *, seconds: float) -> list[EncodedRow]:
+        """As `page`; the rows are for `decode_rows`."""
+        reply = await self._query(command, seconds=seconds, known=PAGE_ERRORS, encoded=True)
+        return await self._first_batch(reply, _page_too_large)
+
+    async def _first_batch(self, reply: Mapping[str, Any], too_large: Callable[[], ServiceError]) -> list[Any]:
         cursor = reply["cursor"]
         if cursor["id"]:
             await self._close(cursor["id"])
             raise too_large()
-        found: list[Document] = cursor["firstBatch"]
+        found: list[Any] = cursor["firstBatch"]
         return found
 
     async def find_all(self, match: Document, *, limit: int, seconds: float = FIND_SECONDS) -> list[Document]:

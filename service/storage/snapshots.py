@@ -15,6 +15,7 @@ from service.storage.change_feed import to_number, to_timestamp
 from service.storage.client import Document
 from service.storage.client import Document as Row
 from service.storage.databases import ProjectDatabase
+from service.storage.encoded_rows import EncodedRow, keep_encoded
 from service.storage.records import PAGE_ERRORS, read, translated
 
 # Seconds MongoDB may work on all batches together, and seconds to wait for one.
@@ -72,13 +73,13 @@ class Snapshot:
 
 async def find_at(
     database: ProjectDatabase, command: Document, after: int, *, seconds: float
-) -> tuple[Sequence[Document], int]:
-    """The records that a `find` gives within `seconds`, and the moment of which they are.
+) -> tuple[Sequence[EncodedRow], int]:
+    """The encoded records that a `find` gives within `seconds`, and the moment of which they are.
 
     Raises Invalid where they are too large, QueryTooSlow, Unavailable.
     """
     concern = {"level": "snapshot", "afterClusterTime": to_timestamp(after)}
-    collection = database.database[command["find"]]
+    collection = keep_encoded(database.database[command["find"]])
     reply = await read(collection, None, {**command, "readConcern": concern}, seconds=seconds, known=PAGE_ERRORS)
     cursor = reply["cursor"]
     if cursor["id"]:

@@ -165,6 +165,26 @@ async def test_names_take_turns_however_many_wait() -> None:
     assert "".join(order) == "abcabaa"
 
 
+@pytest.mark.parametrize(("is_beside_others", "expected"), [(True, "bca"), (False, "abc")])
+async def test_a_name_that_owes_time_passes_its_turn_beside_others(
+    monkeypatch: pytest.MonkeyPatch, is_beside_others: bool, expected: str
+) -> None:
+    monkeypatch.setattr(Presence, "has_others", lambda *_: is_beside_others)
+    slow = Fewer(1, 0.0, Presence(), share=100.0, saved=0.5)
+    turns, order = Turns(1, waiting=10, retry_after=5, slow=slow), list[str]()
+    await turns.acquire("a")
+    tasks = [asyncio.create_task(in_turn(turns, name, order)) for name in "abc"]
+    await asyncio.sleep(0)
+    # It owes 5 s more than it may at once; a hundredth of that is waited for.
+    began = time.monotonic()
+    turns.release("a", 5.5)
+    await asyncio.gather(*tasks)
+    assert "".join(order) == expected
+    assert not is_beside_others or time.monotonic() - began >= 0.049
+    assert not turns._queues  # noqa: SLF001 - what it is about is that nothing stays
+    await turns.acquire("c")
+
+
 async def test_the_name_with_most_waiting_makes_room_for_others() -> None:
     turns, order = Turns(1, waiting=4, retry_after=5), list[str]()
     await turns.acquire("a")

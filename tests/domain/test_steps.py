@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from service.domain import steps
-from service.domain.steps import FIRST_SECONDS, STEP_SECONDS, run_in_steps, stop_steps
+from service.domain.paces import Presence
+from service.domain.steps import (
+    FIRST_SECONDS,
+    SAVED_SECONDS,
+    SHARE,
+    SHORT_STEP_SECONDS,
+    STEP_SECONDS,
+    run_in_steps,
+    stop_steps,
+)
 from service.errors import Unavailable
 from service.schema.steps import Steps
 from tests.conftest import MakeApi
@@ -57,6 +66,17 @@ async def test_v5_projects_take_turns_however_much_one_has_to_do(databases: list
     for task in hostile:
         task.cancel()
     assert {type(each) for each in await asyncio.gather(*hostile, return_exceptions=True)} == {asyncio.CancelledError}
+
+
+async def test_v5_long_work_has_a_share_of_the_loop_beside_others(
+    databases: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Presence, "has_others", lambda *_: True)
+    began = time.monotonic()
+    async with LoopWatch() as watch:
+        await run_in_steps(databases[0], work(100, []))
+    assert time.monotonic() - began > (100 * STEP - FIRST_SECONDS - SAVED_SECONDS) / SHARE * 0.9
+    assert watch.turns >= 100 * STEP / SHORT_STEP_SECONDS / 2
 
 
 async def test_v5_cancelled_work_ends_at_its_next_step(databases: list[Any]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bson import CodecOptions, encode
 
 from service.bounds import MAX_BACKLOG_BYTES
-from service.domain.realtime.backlog import FIRST_SECONDS as TURN_SECONDS
+from service.domain.realtime.backlog import STEP_SECONDS as TURN_SECONDS
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex, Images
 from service.domain.realtime.forms import FORM_OF_DOCUMENTS

@@ -214,6 +214,10 @@ class AccessControl:
         """
         if isinstance(caller, UserCaller):
             self.forget_user(caller.project, caller.user_id)
+        self.renew_sets(caller)
+
+    def renew_sets(self, caller: ProjectCaller) -> None:
+        """From now on the caller's sets are those that are read after this call."""
         self._sets.renew(name_principal(caller))
 
     def forget_user(self, project: Project, user_id: str) -> None:

@@ -2,10 +2,10 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from service.domain.audit.audit import Audit
-from service.domain.paces import Presence
+from service.domain.paces import PRESENCE, Presence
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.data_versions import DataVersions, Migrator
 from service.domain.projects.deletion import Deletions
@@ -48,7 +48,7 @@ class Foundation:
     audit: Audit
     setting_changes: SettingChanges
     base_url: str
-    presence: Presence = field(default_factory=Presence)
+    presence: Presence = PRESENCE
 
     @property
     def origin(self) -> str:

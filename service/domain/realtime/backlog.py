@@ -22,9 +22,8 @@ from service.storage.changes import RecordChange
 
 log = structlog.get_logger()
 
-# The seconds for which a moment is delivered at once. Most are delivered in them.
-FIRST_SECONDS = 0.005
-# Seconds one later step may hold the event loop: other requests wait for as long, several times each.
+# Seconds one step may hold the event loop: other requests wait for as long, several times each. Most moments are delivered
+# in the first step.
 STEP_SECONDS = 0.002
 # Seconds a collection may be behind. Its followers were promised to hear of a write within 25 seconds.
 BEHIND_SECONDS = 20.0
@@ -71,7 +70,7 @@ class Backlog:
 
     def tell(self, namespace: Namespace, at: int, steps: Steps[bool], changes: Sequence[RecordChange]) -> None:
         """Tells a moment at once, where nothing of its collection waits and a step is enough; else the rest waits."""
-        if namespace in self._lanes or take_steps(steps, FIRST_SECONDS) is None:
+        if namespace in self._lanes or take_steps(steps, STEP_SECONDS) is None:
             self._add(
                 namespace, WaitingMoment(at, steps, sum(change.size + OVERHEAD for change in changes), monotonic())
             )

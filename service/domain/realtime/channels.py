@@ -13,7 +13,7 @@ import orjson
 from service.domain.realtime.forms import RecordForm, Row, write_data
 from service.observe.metrics import DELIVERIES
 from service.query.anchors import AnchorIndex, find_anchor
-from service.query.closures import compile_tree, find_searches, search_ahead
+from service.query.closures import compile_tree, find_searches, find_starts, search_ahead, sort_ahead
 from service.query.nodes import View
 from service.query.populate import ShowRow
 from service.query.reading import Reading
@@ -74,7 +74,7 @@ def _read(image: Image) -> Reading | None:
 class Channel:
     """The records that satisfy `tree`, in one form. `members` receive their changes."""
 
-    __slots__ = ("_form", "_judge", "_searches", "_show", "_view", "anchor", "bounds", "key", "members")
+    __slots__ = ("_form", "_judge", "_searches", "_show", "_starts", "_view", "anchor", "bounds", "key", "members")
 
     def __init__(self, key: str, tree: Tree, form: RecordForm, show: ShowRow | None, view: View | None) -> None:
         self._form = form
@@ -85,6 +85,7 @@ class Channel:
         self.anchor = find_anchor(tree)
         self._judge = compile_tree(tree)
         self._searches = find_searches(tree)
+        self._starts = find_starts(tree)
         self._show = show
         self._view = view
 
@@ -92,7 +93,7 @@ class Channel:
         """Delivers the changes of one moment to the members, in one frame."""
         written = []
         for images in changes:
-            yield from self.search_ahead(images)
+            yield from self.look_ahead(images)
             try:
                 if (found := self.read(images)) is not None:
                     written.append(found)
@@ -103,9 +104,11 @@ class Channel:
             yield from self._deliver(at, b",".join(written))
         return True
 
-    def search_ahead(self, images: Images) -> Iterator[None]:
-        for reading in images.readings if self._searches else ():
+    def look_ahead(self, images: Images) -> Iterator[None]:
+        """Searches long texts and sorts many in steps of their own, before the images are judged."""
+        for reading in images.readings if self._searches or self._starts else ():
             yield from search_ahead(self._searches, reading)
+            yield from sort_ahead(self._starts, reading)
 
     def read(self, images: Images) -> bytes | None:
         """The effect of the change on the channel's followers, as JSON; None if there is none. Raises Missing."""

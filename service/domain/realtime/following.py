@@ -80,13 +80,14 @@ class Following:
     async def bind(self, connection: Connection, subscription: Subscription) -> None:
         """Joins the channel of the records the caller may read now. Raises ServiceError.
 
-        Cached rights may be older than the feed's first moment, so they are read when all their sources are followed. A
-        change during that read has the connection checked again.
+        Cached sets may be older than the feed's first moment, so they are read when all their sources are followed. A
+        change during that read has the connection checked again. The user is followed since the socket joined.
         """
         changes = connection.changes
         known = await self._follow_sources(connection, subscription)
         try:
-            self._access.forget_caller(connection.caller)
+            if known.sets:
+                self._access.renew_sets(connection.caller)
             bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
             await self.follow(bound.namespaces())
         finally:

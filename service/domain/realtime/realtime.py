@@ -95,6 +95,8 @@ class Realtime:
         except BaseException:
             self._forget(connection)
             raise
+        # The feed delivers each later change of the user; what is cached may be older than its first moment.
+        self._access.forget_caller(connection.caller)
         if is_first:
             await self._refresh_rules(connection)
 

@@ -19,9 +19,10 @@ from service.domain.realtime.subscriptions import Subscription, frame
 from service.domain.steps import run_in_steps
 from service.errors import Busy, ServiceError, Unavailable, page_too_large
 from service.observe.metrics import RESYNCS
-from service.query.populate import Row, show_rows
+from service.query.populate import show_rows
 from service.schema.steps import Steps
 from service.storage.change_feed import HistoryLost
+from service.storage.encoded_rows import EncodedRow, decode_rows
 from service.storage.snapshots import find_at
 
 log = structlog.get_logger()
@@ -133,7 +134,7 @@ class Snapshots:
             ):
                 async for change in changes:
                     images = Images(change)
-                    for _ in channel.search_ahead(images):
+                    for _ in channel.look_ahead(images):
                         await asyncio.sleep(0)
                     written = channel.read(images)
                     missed += [written] if written is not None else []
@@ -182,8 +183,9 @@ def _let_go(connection: Connection, subscription: Subscription, task: asyncio.Ta
         subscription.task = None
 
 
-def write_rows(bound: BoundSubscription, rows: Sequence[Row]) -> Steps[bytes]:
+def write_rows(bound: BoundSubscription, encoded: Sequence[EncodedRow]) -> Steps[bytes]:
     """The documents of a snapshot as JSON, separated by commas. Raises Invalid for more than MAX_SNAPSHOT_BYTES."""
+    rows = yield from decode_rows(encoded, bound.database.database.codec_options)
     shown = yield from show_rows(rows, show=bound.show, view=bound.query.view)
     written, left = list[bytes](), int(MAX_SNAPSHOT_BYTES)
     for row in shown:

@@ -9,14 +9,13 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.bounds import MAX_IDEMPOTENCY_KEY, MAX_KEPT_ANSWER_BYTES, MAX_VALUES
+from service.bounds import MAX_IDEMPOTENCY_KEY, MAX_KEPT_ANSWER_BYTES
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.idempotency import Answer, Idempotency, Keep
 from service.errors import Invalid, Location
-from service.schema.strict_json import load_object
 from service.schema.versions import version_tag
 from service.web.http.forms import is_form
-from service.web.http.json_body import read_bytes, read_object
+from service.web.http.json_body import load_body, read_bytes, read_object
 from service.web.http.render import write_json
 
 HEADER = b"idempotency-key"
@@ -111,7 +110,7 @@ async def write_once(
 ) -> Answer:
     """The answer to the write: to this one, or the kept one of the write that came first with `key`."""
     raw = await read_bytes(request)
-    sent, scope = load_object(raw, "The body", max_values=MAX_VALUES), request.scope
+    sent, scope = await load_body(raw), request.scope
     asked = (scope["method"].encode(), scope["path"].encode(), scope["query_string"], raw)
     answer = await idempotency.answer_once(
         idempotency.identify(caller, key, asked), lambda keep: write(sent, keep), render, abridge

@@ -12,11 +12,13 @@ import pytest
 from faults.waiting import until
 from service.bounds import MAX_LISTS, MAX_SLOW_LISTS, MAX_SOCKET_WHERE_BYTES
 from service.domain.lists import LIST_SECONDS, Lists
+from service.domain.paces import Presence
 from service.errors import QueryTooSlow
 from service.services import Services
 from service.storage import change_feed, snapshots
+from service.storage.users import Users
 from tests.conftest import Api
-from tests.web.realtime.conftest import Open, create
+from tests.web.realtime.conftest import Open, create, put_rules, sign_up
 from tests.web.realtime.live import Live
 
 FIND_AT = "service.domain.realtime.snapshots.find_at"
@@ -218,3 +220,39 @@ async def test_v16_an_ended_subscription_that_waits_for_its_turn_leaves_nothing(
     may_read.set()
     await live.expect("snapshot", "slow")
     await live.subscribe("messages", "next")
+
+
+def test_v6_snapshots_of_twenty_milliseconds_have_a_share_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshots_of = Lists(Presence())._subscriptions._paces  # noqa: SLF001 - it is the shares of snapshots alone
+    assert snapshots_of is not None
+    for _ in range(20):
+        snapshots_of.note("quick", 0.01)
+        snapshots_of.note("slow", 0.03)
+    assert snapshots_of.allow("slow", MAX_LISTS - 1, MAX_LISTS)
+    monkeypatch.setattr(Presence, "has_others", lambda *_: True)
+    for _ in range(20):
+        snapshots_of.note("quick", 0.01)
+        snapshots_of.note("slow", 0.03)
+    assert not snapshots_of.allow("slow", 0, MAX_LISTS)
+    assert snapshots_of.allow("quick", MAX_LISTS - 1, MAX_LISTS)
+
+
+async def test_v6_the_subscriptions_of_a_socket_read_their_user_once(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    find_facts = Users.find_facts
+
+    async def counting(self: Users, id_: str, *arguments: Any) -> Any:
+        reads.append(id_)
+        return await find_facts(self, id_, *arguments)
+
+    await put_rules(messages, {"collections": {"messages": {"read": {"author_id_eq": "$user.id"}}}})
+    user, token = await sign_up(messages, "reader@example.com")
+    monkeypatch.setattr(Users, "find_facts", counting)
+    live: Live = await open_socket()
+    await live.hello(token=token)
+    for number in range(5):
+        await live.subscribe("messages", str(number))
+    assert set(reads) == {user}
+    assert len(reads) <= 3
