@@ -117,6 +117,9 @@ MAX_LOG_BYTES = Bound(
 )
 MAX_STREAMS = Bound(256, "files that a worker sends at once", protects=MEMORY, past="503 busy")
 MAX_ADDRESS_STREAMS = Bound(64, "files that a worker sends to one address at once", protects=MEMORY, past="503 busy")
+MAX_RANGE_BYTES = Bound(
+    16_777_216, "bytes of answers about leaked passwords that a worker keeps", protects=MEMORY, past="the oldest leaves"
+)
 MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")
 
 # Sign-ins through a provider.
@@ -462,7 +465,6 @@ MAX_TRIALS = Bound(
     protects="connections to others",
     past="503 busy",
 )
-
 # Usage, and the log of requests.
 MAX_USAGE_STEPS = Bound(1_000, "hours or days of a report of usage", protects=MONGODB, past=INVALID)
 MAX_REQUESTS_WAITING = Bound(

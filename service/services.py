@@ -95,6 +95,7 @@ class Services:
         self.collections.judge.close()
         self.contracts.close()
         await self.sign_in.aclose()
+        await self.accounts.leaks.aclose()
         await self.trials.aclose()
         await self.base.close()
 
@@ -108,7 +109,13 @@ def build_services(settings: Settings) -> Services:
     flows = build_flows(base, limits, smtp_url=_reveal(settings.smtp_url), mail_from=settings.mail_from)
     sessions = build_sessions(base, access, journal)
     accounts = build_accounts(
-        base, sessions, flows, files.protection, bcrypt_cost=settings.bcrypt_cost, threads=settings.hashing_threads
+        base,
+        sessions,
+        flows,
+        files.protection,
+        bcrypt_cost=settings.bcrypt_cost,
+        threads=settings.hashing_threads,
+        password_range_url=settings.password_range_url,
     )
     documents = build_documents(base, collections, files)
     operators = build_operators(base, limits, accounts.passwords, _operator_rules(settings))

@@ -99,6 +99,10 @@ class Settings(BaseSettings):
     """The work factor of bcrypt: each step doubles the time of a login."""
     hashing_threads: int = Field(default=0, ge=0, le=64)
     """Threads of each worker that hash passwords; 0: as many as the workers together have CPUs."""
+    password_range_url: str = Field(default="https://api.pwnedpasswords.com/range/", pattern=r"^https?://.+/$")
+    """The range service that knows leaked passwords, for projects with `PASSWORD_CHECK=leaked`; a mirror's works, too.
+
+    It ends with a slash. The first five digits of a password's SHA-1 are sent there, and nothing else."""
     request_log_mb: int = Field(default=64, ge=0, le=4_096)
     """Megabytes of the log of requests; the oldest make room. 0: requests are not noted."""
     audit_days: int = Field(default=400, ge=30, le=3_650)

@@ -32,6 +32,9 @@ CONNECTIONS = Gauge("mongodb_connections", "Open connections to MongoDB", multip
 CONNECTIONS_CLOSED = Counter("mongodb_connections_closed", "Connections to MongoDB that ended", ("reason",))
 CONNECTION_WAITS = Counter("mongodb_connection_waits", "Operations that waited over 10 ms for a connection")
 CONNECTION_FAILURES = Counter("mongodb_connection_failures", "Operations that got no connection", ("reason",))
+RANGE_QUESTIONS = Counter(
+    "password_range_questions", "Questions to the service that knows leaked passwords", ("outcome",)
+)
 LOG_LINES_DROPPED = Counter("log_lines_dropped", "Log lines dropped because their reader was too slow")
 HASHES = Histogram("password_hash_duration_seconds", "Password hashes and checks, with their waiting")
 HASHES_WAITING = Gauge("password_hashes_in_progress", "Hashes running or waiting", multiprocess_mode="livesum")

@@ -64,6 +64,10 @@ class Outbound:
             raise FetchFailed("the provider's answer is not a JSON array")
         return value
 
+    async def get_bytes(self, url: str, *, deadline: float, headers: Mapping[str, str]) -> bytes:
+        """The body at `url`. Raises FetchFailed as get_json does."""
+        return await self._fetch("GET", url, deadline=deadline, headers=headers)
+
     async def post_form(self, url: str, body: str, *, deadline: float, headers: Mapping[str, str]) -> dict[str, Any]:
         """The JSON object that answers the urlencoded form `body`. Raises FetchFailed as get_json does."""
         form = {"content-type": "application/x-www-form-urlencoded", **headers}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from service.domain.access.control import AccessControl
 from service.domain.accounts.changes import Changes
+from service.domain.accounts.leaked_passwords import LeakedPasswords
 from service.domain.accounts.passkeys import PURPOSE, Passkeys
 from service.domain.accounts.passwords import Passwords
 from service.domain.files.protection import FileProtection
@@ -19,6 +20,7 @@ class Accounts:
     """The parts that every operation on accounts works with."""
 
     passwords: Passwords
+    leaks: LeakedPasswords
     passkeys: Passkeys
     sessions: Sessions
     flows: Flows
@@ -36,10 +38,12 @@ def build_accounts(
     *,
     bcrypt_cost: int,
     threads: int | None,
+    password_range_url: str,
 ) -> Accounts:
     """Passwords are hashed in `threads`, without a number in one for each CPU."""
     return Accounts(
         passwords=Passwords(bcrypt_cost, threads or os.cpu_count() or 1),
+        leaks=LeakedPasswords(password_range_url),
         passkeys=Passkeys(base.secret_box.derive_key(PURPOSE)),
         sessions=sessions,
         flows=flows,

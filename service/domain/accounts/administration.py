@@ -159,6 +159,7 @@ async def _hash(accounts: Accounts, project: Project, password: NewPassword) -> 
     """Empty where there is no password."""
     if password.password is None:
         return password.hashed or ""
+    await accounts.leaks.refuse(password.password, project.settings)
     return await accounts.passwords.hash(password.password, project.id)
 
 

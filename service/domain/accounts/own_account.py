@@ -53,6 +53,7 @@ async def replace_password(
     present = await _recognize(accounts, caller, change.present, client)
     credentials = present.credentials
     _check(project, change.password, credentials.user.email)
+    await accounts.leaks.refuse(change.password, project.settings)
     hashed = await accounts.passwords.hash(change.password, project.id)
     user = credentials.user
     author, wanted = Author.of(caller, client, change.locale), AccountChange(password=hashed)

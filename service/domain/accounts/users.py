@@ -72,6 +72,8 @@ async def check_signup(
         violations += await list_not_writable(accounts, project, data)
     if violations:
         raise Invalid(violations)
+    # Before the look-up: the answer must not depend on whether the address has an account.
+    await accounts.leaks.refuse(password, project.settings)
     # The unique index decides; this only saves the hash where the answer is known already.
     if not project.settings.hides_accounts and await project.users.has_email(email):
         raise EmailTaken

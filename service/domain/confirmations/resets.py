@@ -80,6 +80,7 @@ async def finish_reset(accounts: Accounts, project: Project, flow: Flow, new: Ne
     factor = new.factor if asks_factor(project.settings, owner) else None
     if factor is None:
         _check_none(project, flow, owner)
+    await accounts.leaks.refuse(new.password, project.settings)
     hashed = await accounts.passwords.hash(new.password, project.id)
 
     def decide(account: Account) -> AccountChange:

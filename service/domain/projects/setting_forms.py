@@ -26,7 +26,7 @@ AN_HOUR = "an hour"
 GROUPS: Mapping[str, Mapping[str, SettingForm]] = {
     "Passwords": {
         "PASSWORD_MIN_LENGTH": SettingForm("Shortest password", "characters"),
-        "PASSWORD_CHECK": SettingForm("Common passwords"),
+        "PASSWORD_CHECK": SettingForm("Common and leaked passwords"),
         "LOGIN_FAILURES": SettingForm("Close an account after wrong passwords"),
     },
     "E-mail addresses": {

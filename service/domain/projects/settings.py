@@ -154,8 +154,11 @@ class ProjectSettings(BaseModel):
     """`verified`: a provider that is the authority for a proven address signs in to the account that has it."""
     password_min_length: int = Field(default=8, ge=1, le=72)
     """Characters a new password must have."""
-    password_check: Literal["off", "common"] = "off"  # noqa: S105 - a way of checking
-    """`common`: refuses new passwords that are on a list of common ones, or are the address or the project's name."""
+    password_check: Literal["off", "common", "leaked"] = "off"  # noqa: S105 - a way of checking
+    """`common`: refuses new passwords that are on a list of common ones, or are the address or the project's name.
+
+    `leaked`: refuses those in published leaks as well, as the service at `PASSWORD_RANGE_URL` knows them.
+    """
     tier: Literal["free", "pro", "enterprise"] = "free"
     """`free`: 1,000 requests a day; `pro`: 100,000; `enterprise`: `DAILY_LIMIT`. A new project has `DEFAULT_TIER`."""
     daily_limit: Limit = 0
@@ -237,7 +240,11 @@ class ProjectSettings(BaseModel):
 
     @property
     def refuses_common(self) -> bool:
-        return self.password_check == "common"  # noqa: S105 - a way of checking
+        return self.password_check != "off"  # noqa: S105 - a way of checking
+
+    @property
+    def refuses_leaked(self) -> bool:
+        return self.password_check == "leaked"  # noqa: S105 - a way of checking
 
     @property
     def hides_accounts(self) -> bool:
