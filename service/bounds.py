@@ -470,6 +470,21 @@ MAX_USAGE_STEPS = Bound(1_000, "hours or days of a report of usage", protects=MO
 MAX_REQUESTS_WAITING = Bound(
     10_000, "requests of a worker that wait to be written to the log", protects=MEMORY, past="counted in `skipped`"
 )
+MAX_LIVE_STREAMS = Bound(
+    100, "live streams of requests and rates to operators, of a worker", protects=MEMORY, past="503 busy"
+)
+MAX_OPERATOR_LIVE_STREAMS = Bound(
+    10, "live streams of an operator from a worker", protects=MEMORY, past="429 rate_limit_exceeded"
+)
+MAX_LIVE_ENTRIES = Bound(
+    200, "requests in an event of a live stream, the newest", protects=LOOP, past="counted in `skipped`"
+)
+MAX_LIVE_READ = Bound(
+    1_000,
+    "requests that a live stream reads in a second, the newest",
+    protects=MONGODB,
+    past="the others are not shown",
+)
 MAX_REQUESTS_WRITTEN = Bound(
     100,
     "requests that a worker writes to the log in a second, those that failed or took a second first",

@@ -83,6 +83,7 @@ class Services:
     async def close(self) -> None:
         """Returns what was leased and ends what runs, as far as the database answers."""
         await self.realtime.close()
+        await self.traffic.live.close()
         await self.jobs.close()
         await self.flows.outbox.close()
         await self.variants.close()

@@ -112,6 +112,14 @@ class RequestLogStore:
         match["_id"] = {**match.get("_id", {}), "$gt": than}
         return await self._find(match, ASCENDING, limit)
 
+    async def recent(self, project_id: str, since: datetime, *, limit: int) -> Sequence[Mapping[str, Any]]:
+        """The newest requests of a project from `since` on, and the records of those that no worker wrote.
+
+        Raises QueryTooSlow.
+        """
+        match: Document = {"project_id": {"$in": [project_id, SKIPPED]}, "_id": {"$gte": _first_id(since)}}
+        return await self._find(match, DESCENDING, limit)
+
     async def _find(self, match: Document, order: int, limit: int) -> list[Document]:
         command: Document = {"find": REQUESTS, "filter": match, "sort": {"_id": order}, "limit": limit}
         return await Records(self._requests).page({**command, "batchSize": limit + 1}, seconds=PAGE_SECONDS)

@@ -41,7 +41,7 @@ from service.web.sessions import introspection
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import identities, posted, tokens
 from service.web.traffic import endpoints as traffic
-from service.web.traffic import usage
+from service.web.traffic import live, usage
 
 MODULES = (
     accounts,
@@ -196,6 +196,7 @@ ADMIN_MODULES = (
     audit,
     contracts,
     docs,
+    live,
     me,
     operator_sign_in,
     operators,
@@ -262,6 +263,7 @@ GET    /admin/v1/projects/{project_id}/audit
 GET    /admin/v1/projects/{project_id}/requests
 GET    /admin/v1/usage
 GET    /admin/v1/projects/{project_id}/usage
+GET    /admin/v1/projects/{project_id}/live
 GET    /admin/v1/projects/{project_id}/openapi.json
 GET    /admin/v1/projects/{project_id}/types
 GET    /admin/v1/openapi.json

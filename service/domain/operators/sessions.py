@@ -73,8 +73,11 @@ class OperatorSessions:
         self.idle, self.lifetime = timedelta(seconds=idle), timedelta(seconds=lifetime)
         self._idle_ms, self._lifetime_ms = idle * 1_000, lifetime * 1_000
 
-    async def find(self, cookie: str) -> SessionCaller | None:
-        """The operator of the cookie; None where the session is unknown, has ended, or was idle for too long."""
+    async def find(self, cookie: str, *, is_use: bool = True) -> SessionCaller | None:
+        """The operator of the cookie; None where the session is unknown, has ended, or was idle for too long.
+
+        Without `is_use` the session's idle time goes on.
+        """
         if not COOKIE.fullmatch(cookie):
             return None
         record = await find_session(self._database, hash_secret(cookie), self._idle_ms)
@@ -82,7 +85,8 @@ class OperatorSessions:
             return None
         operator = read_operator(record["operator"], record["codes_left"])
         session = read_session(record, record["now"])
-        self._uses.note_session(session.hash, session.last_seen_at, session.now)
+        if is_use:
+            self._uses.note_session(session.hash, session.last_seen_at, session.now)
         actor = AuditActor("operator", operator.id, operator.name)
         return SessionCaller(
             actor,

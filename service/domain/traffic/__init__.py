@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from service.domain.projects import Foundation
+from service.domain.traffic.live import Live
 from service.domain.traffic.request_log import RequestLog
 from service.domain.traffic.ring import Ring
 from service.domain.traffic.usage import Usage
@@ -13,13 +14,15 @@ from service.storage.usage import UsageStore
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """The log of requests, and their counts."""
+    """The log of requests, their counts, and what operators watch of both."""
 
     log: RequestLog
     usage: Usage
+    live: Live
 
 
 def build_traffic(base: Foundation, count_sockets: Callable[[], Mapping[str, int]], *, megabytes: int) -> Traffic:
     """Without megabytes no request is noted; all are counted. `count_sockets` has those of this worker, by project."""
-    log = RequestLog(Ring() if megabytes else None, RequestLogStore(base.databases, megabytes * 1_048_576))
-    return Traffic(log, Usage(UsageStore(base.databases), count_sockets))
+    requests, usage = RequestLogStore(base.databases, megabytes * 1_048_576), UsageStore(base.databases)
+    log = RequestLog(Ring() if megabytes else None, requests)
+    return Traffic(log, Usage(usage, count_sockets), Live(requests, usage))

@@ -74,7 +74,7 @@ async def authenticate_operator_in_project(request: Request, services: Services)
 
     async def is_allowed() -> bool:
         try:
-            again = await _find(request, services)
+            again = await _find(request, services, is_use=False)
         except Unauthorized:
             return False
         except ServiceError:
@@ -113,12 +113,15 @@ def demand(caller: object, access: Access) -> None:
         _require_confirmation(caller.admin, caller.project.id, access)
 
 
-async def _find(request: Request, services: Services) -> AdminCaller:
-    """The operator of the token, else of the cookie, else the command that asks. Raises OperatorRequired, CrossOrigin."""
+async def _find(request: Request, services: Services, *, is_use: bool = True) -> AdminCaller:
+    """The operator of the token, else of the cookie, else the command that asks. Raises OperatorRequired, CrossOrigin.
+
+    A session that is found without `is_use` goes on to be idle.
+    """
     if (command := request.scope["state"].get(COMMAND)) is not None:
         return cast(AdminCaller, command)
     if not headers_of(request, b"authorization"):
-        return await _find_by_cookie(request, services)
+        return await _find_by_cookie(request, services, is_use=is_use)
     try:
         found = await services.operators.tokens.find(bearer(request))
     except InvalidToken:
@@ -136,13 +139,13 @@ async def _find_session(request: Request, services: Services) -> SessionCaller:
     return found
 
 
-async def _find_by_cookie(request: Request, services: Services) -> AdminCaller:
+async def _find_by_cookie(request: Request, services: Services, *, is_use: bool) -> AdminCaller:
     if not services.operators.rules.has_console or not await list_cookies(request, services):
         return await _refuse(services)
     if not is_same_origin(request):
         raise CrossOrigin
     cookie = await find_cookie(request, services)
-    found = await services.operators.sessions.find(cookie) if cookie is not None else None
+    found = await services.operators.sessions.find(cookie, is_use=is_use) if cookie is not None else None
     return found or await _refuse(services)
 
 

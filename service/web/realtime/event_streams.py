@@ -159,12 +159,16 @@ class EventSink:
         if self._is_over or self.refusal is not None:
             return
         event = write_event(frame, cursor)
+        self.push(event)
+        # There is one subscription, and nothing after its end.
+        self._is_over = event.startswith(b"event: closed\n")
+
+    def push(self, event: bytes) -> None:
+        """Sends an event as it is."""
         self.written += len(event)
         self._waiting += len(event)
         self._events.append(event)
         self._is_handed_over.clear()
-        # There is one subscription, and nothing after its end.
-        self._is_over = event.startswith(b"event: closed\n")
         self._has_more.set()
 
     def refuse(self, error: ServiceError) -> dict[str, Any]:
