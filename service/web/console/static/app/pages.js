@@ -16,6 +16,8 @@ export const DEPLOYMENT_PAGES = [
 /** @type {Page[]} Those of one project. */
 export const PROJECT_PAGES = [
   { path: ["projects", ":project"], title: "Overview", icon: "layout-dashboard", load: () => import("../pages/project.js") },
+  { path: ["projects", ":project", "sign-in"], title: "Sign-in", icon: "log-in", group: "Access", load: () => import("../pages/sign-in.js"), isOpen: (project) => allows(project, "config") },
+  { path: ["projects", ":project", "mail", ":tab?"], title: "Mail", icon: "mail", group: "Access", load: () => import("../pages/mail.js"), isOpen: (project) => allows(project, "config") },
   { path: ["projects", ":project", "keys"], title: "Keys", icon: "key-round", group: "Access", load: () => import("../pages/keys.js"), isOpen: (project) => allows(project, "config") },
   { path: ["projects", ":project", "settings", ":group?"], title: "Settings", icon: "settings", group: "Project", load: () => import("../pages/settings.js"), isOpen: (project) => allows(project, "config") },
 ];

@@ -5,7 +5,7 @@ import { Choice } from "./tabs.js";
 /** @typedef {{ type: string, title?: string, description: string, default: any, enum?: string[], minimum?: number, maximum?: number,
  *   maxLength?: number, writeOnly?: boolean, "x-unit"?: string, "x-zero"?: string, "x-needs"?: Record<string, string>, "x-group"?: string }} Schema */
 /** @typedef {{ id: string, label: string, schema: Schema, value: any, set: (value: any) => void, hint: string, isSet?: boolean,
- *   isWrong?: boolean, required?: boolean }} Given `hint` is the id of what describes it; `isSet` is of a secret. */
+ *   isWrong?: boolean, required?: boolean, placeholder?: string }} Given `hint` is the id of what describes it; `isSet` is of a secret. */
 
 const SHORT = 4;
 
@@ -34,17 +34,17 @@ function OneOf({ id, label, schema, value, set, hint, isWrong }) {
 }
 
 /** @param {Given} given */
-function Text({ id, label, schema, value, set, hint, isSet, isWrong, required }) {
+function Text({ id, label, schema, value, set, hint, isSet, isWrong, required, placeholder = "" }) {
   const type = (/** @type {InputEvent} */ event) =>
     set(readText(schema, /** @type {HTMLInputElement | HTMLTextAreaElement} */ (event.currentTarget).value));
   const shared = { id, "aria-label": label, "aria-describedby": hint, "aria-invalid": isWrong ? "true" : "false", onInput: type, required,
-    value: writeText(value), autocomplete: "off", spellcheck: false };
+    value: writeText(value), autocomplete: "off", spellcheck: false, placeholder: isSet ? "***" : placeholder };
   if (schema.type === "object" || /PEM/.test(schema.description))
-    return html`<textarea class="input mono" rows="4" ...${shared} placeholder=${isSet ? "***" : ""} />`;
+    return html`<textarea class="input mono" rows="4" ...${shared} />`;
   const unit = schema.type === "integer" ? (schema["x-unit"] ?? "") : "";
   // A field of the type `password` would be filled with the operator's own.
   return html`<label class="with-unit"><input class=${`input ${schema.writeOnly ? "is-secret" : ""}`} dir="auto" ...${shared}
-    inputmode=${schema.type === "integer" ? "numeric" : null} maxlength=${schema.maxLength} placeholder=${isSet ? "***" : ""} />${unit && html`<span aria-hidden="true">${unit}</span>`}</label>`;
+    inputmode=${schema.type === "integer" ? "numeric" : null} maxlength=${schema.maxLength} />${unit && html`<span aria-hidden="true">${unit}</span>`}</label>`;
 }
 
 /** @param {Schema} schema @param {string} text @returns {any} What cannot be read stays as it is: the service says why. */

@@ -42,8 +42,9 @@ export function useForm(first, send) {
  * @returns {{ fields: Record<string, string>, rest: string }} What belongs at fields, and what does not. */
 function sort(error, values) {
   if (!(error instanceof ApiError)) return { fields: {}, rest: error instanceof Error ? error.message : String(error) };
-  const fields = Object.fromEntries(error.faults.filter(({ loc }) => String(loc[1]) in values).map(({ loc, msg }) => [loc[1], msg]));
-  const others = error.faults.filter(({ loc }) => !(String(loc[1]) in values)).map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`);
+  const fieldOf = (/** @type {import("../app/api.js").Fault} */ { loc }) => loc.slice(1).map(String).find((part) => part in values);
+  const fields = Object.fromEntries(error.faults.filter(fieldOf).map((fault) => [fieldOf(fault), fault.msg]));
+  const others = error.faults.filter((fault) => !fieldOf(fault)).map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`);
   const rest = error.faults.length ? others.join(" ") : error.message + (error.needs ? ` Needed: ${error.needs}.` : "");
   return { fields, rest };
 }
