@@ -10,6 +10,8 @@ import { allows } from "./session.js";
 export const DEPLOYMENT_PAGES = [
   { path: [], title: "Projects", icon: "layout-grid", key: "p", load: () => import("../pages/projects.js") },
   { path: ["operators"], title: "Operators", icon: "user-cog", key: "o", load: () => import("../pages/operators.js"), isOpen: () => allows("*", "deployment") },
+  { path: ["audit"], title: "Audit", icon: "history", key: "a", load: () => import("../pages/audit.js"), isOpen: () => allows("*", "deployment") },
+  { path: ["system"], title: "System", icon: "server", key: "s", load: () => import("../pages/system.js"), isOpen: () => allows("*", "deployment") },
   { path: ["me"], title: "My account", icon: "user", key: "m", load: () => import("../pages/me.js") },
 ];
 
@@ -19,6 +21,8 @@ export const PROJECT_PAGES = [
   { path: ["projects", ":project", "sign-in"], title: "Sign-in", icon: "log-in", group: "Access", load: () => import("../pages/sign-in.js"), isOpen: (project) => allows(project, "config") },
   { path: ["projects", ":project", "mail", ":tab?"], title: "Mail", icon: "mail", group: "Access", load: () => import("../pages/mail.js"), isOpen: (project) => allows(project, "config") },
   { path: ["projects", ":project", "keys"], title: "Keys", icon: "key-round", group: "Access", load: () => import("../pages/keys.js"), isOpen: (project) => allows(project, "config") },
+  { path: ["projects", ":project", "logs"], title: "Logs", icon: "scroll-text", group: "Watch", load: () => import("../pages/logs.js"), isOpen: (project) => allows(project, "logs") },
+  { path: ["projects", ":project", "audit"], title: "Audit", icon: "history", group: "Watch", load: () => import("../pages/audit.js"), isOpen: (project) => allows(project, "logs") },
   { path: ["projects", ":project", "settings", ":group?"], title: "Settings", icon: "settings", group: "Project", load: () => import("../pages/settings.js"), isOpen: (project) => allows(project, "config") },
 ];
 

@@ -4,6 +4,8 @@ import { html } from "./html.js";
 const NUMBER = new Intl.NumberFormat();
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const DAY_AND_SECOND = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 /** @param {number} value @returns {string} */
 export const number = (value) => NUMBER.format(value);
@@ -13,6 +15,11 @@ export function Time({ at, day = false, never = "never" }) {
   if (!at) return html`<span class="faint">${never}</span>`;
   const time = new Date(at);
   return html`<time datetime=${at} title=${at}>${(day ? DAY : MOMENT).format(time)}</time>`;
+}
+
+/** A time of day with its seconds, and with UTC in the title. @param {{ at: string, day?: boolean }} given */
+export function Moment({ at, day = false }) {
+  return html`<time datetime=${at} title=${at}>${(day ? DAY_AND_SECOND : SECOND).format(new Date(at))}</time>`;
 }
 
 /** @param {string} at @returns {string} `27 minutes`, for a time to come. */

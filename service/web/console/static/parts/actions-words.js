@@ -1,0 +1,23 @@
+/** The actions of the audit log in words. What is not here is shown by its name. */
+
+/** @type {Record<string, string>} */
+export const ACTIONS = {
+  "operator.invited": "invited", "operator.joined": "joined", "operator.signed_in": "signed in", "operator.sign_in_failed": "failed to sign in",
+  "operator.signed_out": "signed out", "operator.changed": "changed the operator", "operator.removed": "removed the operator", "operator.reset": "reset",
+  "operator.password_changed": "changed the password of", "operator.factor_added": "added a second factor to", "operator.factor_removed": "removed a second factor of",
+  "token.created": "made the token", "token.revoked": "revoked the token",
+  "project.created": "made the project", "project.renamed": "renamed the project", "project.deleted": "deleted the project",
+  "settings.changed": "changed settings of", "key.created": "made the key", "key.revoked": "revoked the key", "key.rotated": "replaced the secret keys by",
+  "signing_key.rotated": "rotated the signing key of", "provider.set": "set the provider", "provider.removed": "removed the provider",
+  "collection.created": "made the collection", "collection.changed": "changed the collection", "collection.deleted": "deleted the collection",
+  "rules.changed": "changed the rules of", "aggregation.saved": "saved the aggregation", "aggregation.deleted": "deleted the aggregation",
+  "user.acted_as": "acted as", "mailbox.read": "read the mailbox of",
+};
+
+/** @param {string} action @returns {string} `data.createDocumentInProject` gives `create document in`. */
+export function describeAction(action) {
+  const [kind, operation = ""] = action.split(".");
+  if (ACTIONS[action] || (kind !== "data" && kind !== "acting")) return ACTIONS[action] ?? action;
+  const words = operation.replace(/InProject$/, "").replace(/([A-Z])/g, " $1").toLowerCase();
+  return `${kind === "acting" ? "as a user: " : ""}${words} in`;
+}
