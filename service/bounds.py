@@ -254,6 +254,10 @@ MAX_PROJECT_INDEXES = Bound(
     protects="MongoDB's open files",
     past="409 index_limit",
 )
+# Lists of collections, and checks of rules, read all schemas into memory at once.
+MAX_SCHEMAS_BYTES = Bound(
+    4_194_304, "bytes of all schemas of a project together, as MongoDB keeps them", protects=MEMORY, past=INVALID
+)
 MAX_MADE_FILES = Bound(
     3_000,
     "collections and indexes that a project makes in five minutes, a dropped one included",

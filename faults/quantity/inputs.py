@@ -227,6 +227,16 @@ def _largest_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "MAX_PATTERN_PROGRAM", large
     values = [f"{number:0100}" for number in range(bounds.MAX_ENUM)]
     yield "MAX_ENUM", {f"f{number}": {"type": "string", "enum": values} for number in range(15)}
+    yield from _audited_schemas()
+
+
+def _audited_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Schemas whose entries in the audit log are at their bounds: each option is a change, and an enum is one value."""
+    options = {"type": "string", "min_length": 1, "max_length": 9, "required": True, "nullable": False}
+    yield "MAX_AUDIT_CHANGES", {f"f{number}": options for number in range(bounds.MAX_FIELDS)}
+    short = {"type": "string", "enum": ["x" * (bounds.MAX_AUDIT_VALUE - 10)]}
+    yield "MAX_AUDIT_BYTES", {f"f{number}": short for number in range(bounds.MAX_AUDIT_CHANGES // 2)}
+    yield "MAX_AUDIT_VALUE", {"f": {"type": "string", "enum": [f"{n:0500}" for n in range(bounds.MAX_ENUM)]}}
 
 
 def patterns(site: Site) -> Iterator[Input]:

@@ -66,6 +66,12 @@ class Definitions:
         rows = await self._records.aggregate([{"$project": {"n": asked}}], size=MAX_LISTED)
         return {row["_id"]: row["n"] for row in rows}
 
+    async def count_bytes(self) -> int:
+        """The bytes of all schemas; of one that is being changed, those of the larger one."""
+        size = {"$max": [{"$bsonSize": "$schema"}, {"$bsonSize": "$change.schema"}]}
+        rows = await self._records.aggregate([{"$group": {"_id": None, "bytes": {"$sum": size}}}], size=1)
+        return int(rows[0]["bytes"]) if rows else 0
+
     async def announce(self, record: Document, schema: dict[str, Any]) -> Document | None:
         """Writes the coming schema into a leased record; None if the lease was lost."""
         return await self._records.update(_held(record), {"$set": {"change.schema": schema}})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.bounds import MAX_PROJECT_INDEXES
+from service.bounds import MAX_PROJECT_INDEXES, MAX_SCHEMAS_BYTES
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.limits import made_files
@@ -20,6 +20,7 @@ from service.storage.migrations import PROJECT_MIGRATIONS
 from service.storage.validator_migrations import remove_patterns
 from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import Schema, add, added, change, declare, find, one, violations
+from tests.threats.conftest import assert_refused
 
 SLOW = "(?:a?){14}c|!$"
 TEXT = {"type": "string", "pattern": SLOW}
@@ -228,6 +229,28 @@ async def test_n21_the_indexes_of_a_project_have_a_bound(api: Api) -> None:
     assert (await change(api, {"x": two["x"]})).status_code == 200
     assert (await change(api, {"f0": {"type": "string"}})).status_code == 200
     assert all("change" not in record for record in api.database["collections"].find())
+
+
+async def test_n21_the_schemas_of_a_project_have_a_bound_in_bytes(api: Api) -> None:
+    """A list of collections reads them all into memory: 200 schemas of a megabyte would take the worker's."""
+    moment = now()
+    large = {"f": {"type": "string", "enum": ["x" * (MAX_SCHEMAS_BYTES - 2_000)]}}
+    await declare(api, {"a": {"type": "string"}})
+    api.database["collections"].insert_one(
+        {"_id": "large", "schema": large, "created_at": moment, "updated_at": moment}
+    )
+    wide = {"b": {"type": "string", "enum": ["x" * 3_000]}}
+    for refused in (
+        await api.request("POST", "/api/collections", json={"name": "more", "schema": wide}),
+        await change(api, wide),
+    ):
+        assert_refused(refused, 422)
+        assert violations(refused) == [("body", "schema", "too_large")]
+    assert (await change(api, {"b": {"type": "integer"}})).status_code == 200
+    assert (await change(api, {"b": None})).status_code == 200
+    stored = list(api.database["collections"].find({"_id": {"$ne": "large"}}))
+    assert [record["schema"] for record in stored] == [{"a": {"type": "string"}}]
+    assert "change" not in stored[0]
 
 
 async def test_n21_of_an_empty_collection_a_few_indexes_are_made_at_a_time(api: Api, commands: CommandRecorder) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.bounds import MAX_PROJECT_INDEXES
+from service.bounds import MAX_PROJECT_INDEXES, MAX_SCHEMAS_BYTES
 from service.domain.access.agreement import begin_deletion
 from service.domain.access.control import AccessControl
 from service.domain.audit.actions import Action
@@ -25,7 +25,7 @@ from service.errors import (
     Invalid,
     SchemaChanging,
 )
-from service.schema.fields import USERS
+from service.schema.fields import LOC, USERS
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
@@ -127,7 +127,7 @@ def describe_definition(record: Document | None) -> Document:
 
 
 async def check_limits(project: Project, *, more: int = 0) -> None:
-    """Raises CollectionLimit where `more` collections would be too many, or those that are stored; and IndexLimit.
+    """Raises CollectionLimit where `more` collections would be too many, or those that are stored; IndexLimit; Invalid.
 
     It counts stored collections, so it is asked once more in the transaction that stores one.
     """
@@ -136,12 +136,20 @@ async def check_limits(project: Project, *, more: int = 0) -> None:
     if most and len(declared) + more > most:
         raise CollectionLimit(most)
     refuse_indexes(sum(declared.values()))
+    refuse_bytes(await Definitions(project.database).count_bytes())
 
 
 def refuse_indexes(total: int) -> None:
     """Raises IndexLimit where `total` indexes are more than a project may ask for."""
     if total > MAX_PROJECT_INDEXES:
         raise IndexLimit(total, MAX_PROJECT_INDEXES)
+
+
+def refuse_bytes(total: int) -> None:
+    """Raises Invalid where the schemas of a project have more bytes than they may."""
+    if total > MAX_SCHEMAS_BYTES:
+        msg = f"The schemas of a project have at most {int(MAX_SCHEMAS_BYTES):,} bytes together"
+        raise Invalid.one(LOC, msg, type_="too_large")
 
 
 def check_collection_name(name: str) -> None:

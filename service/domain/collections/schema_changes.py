@@ -16,12 +16,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import orjson
+
 from service.domain.access.agreement import NoteDefinition, check_schema, commit_schema
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Target
 from service.domain.audit.changes import NO_CHANGES, compare
 from service.domain.collections.catalog import DeclaredCollection, read_collection
-from service.domain.collections.collections import Collections, describe_definition, refuse_indexes
+from service.domain.collections.collections import Collections, describe_definition, refuse_bytes, refuse_indexes
 from service.domain.collections.conflicts import Examination, Findings
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
@@ -127,6 +129,8 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
         raise SchemaChanging
     if len(indexes(examination.fields)) > len(indexes(collection.fields)):
         refuse_indexes(sum((await Definitions(database).count_indexes()).values()))
+    if len(orjson.dumps(schema)) > len(orjson.dumps(collection.schema)):
+        refuse_bytes(await Definitions(database).count_bytes())
     store = CollectionStore(database)
     old, new = collection.validator, examination.validator
     if old != new:

@@ -34,6 +34,7 @@ from service.rules.permissions import EVERYTHING, Permissions
 from service.schema.fields import Fields
 from service.schema.nearest import describe_nearest
 from service.storage.databases import ProjectDatabase
+from service.storage.definitions import Definitions
 from service.storage.documents import DocumentStore, StoredDocument, read_document
 
 Record = Mapping[str, Any]
@@ -134,7 +135,7 @@ class Reader:
         """The error with the nearest name that there is, for servers only: rules hide the names of collections."""
         if not isinstance(self.caller, SecretKeyCaller):
             return error
-        names = [each.name for each in await self.engine.catalogs.list(self.project)]
+        names = sorted(await Definitions(self.project.database).names())
         return CollectionNotFound(error.detail + describe_nearest(self.name, names))
 
     async def bind(self, query: ListQuery) -> BoundQuery:
