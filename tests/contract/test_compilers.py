@@ -18,6 +18,11 @@ from tests.contract.declared import GOLDEN, NAMES, Schemas, declared, golden
 
 ROOT = Path(__file__).parents[2]
 TSC = ROOT / ".generators/node_modules/typescript/bin/tsc"
+# The native compiler takes a tenth of the time, so it is given the many texts; the other one is given the golden ones.
+NATIVE_TSC = ROOT / "clients/typescript/node_modules/typescript-7/bin/tsc"
+needs_compilers = pytest.mark.skipif(
+    not (TSC.exists() and NATIVE_TSC.exists()), reason="scripts/setup dev installs the compilers where npm is"
+)
 LIBRARY = Path(__file__).parent / "python_library/library.py.txt"
 # Names that a text could break at, beside ordinary ones.
 HARD = [
@@ -102,7 +107,7 @@ def is_good(schema: dict[str, Any]) -> bool:
     return True
 
 
-def check_typescript(folder: Path, contracts: list[Contract]) -> None:
+def check_typescript(folder: Path, contracts: list[Contract], compiler: Path) -> None:
     library = folder / "node_modules/@auth-collections/client"
     library.mkdir(parents=True)
     for each in (GOLDEN / "library").iterdir():
@@ -115,7 +120,9 @@ def check_typescript(folder: Path, contracts: list[Contract]) -> None:
     options = ["--strict", "--noEmit", "--noUnusedLocals", "--verbatimModuleSyntax", "--exactOptionalPropertyTypes"]
     modules = ["--module", "nodenext", "--target", "es2022", "--skipLibCheck"]
     (folder / "package.json").write_text('{"type": "module"}')
-    run(folder, [shutil.which("node"), TSC, *options, *modules, *(path.name for path in folder.glob("schema*.ts"))])
+    run(
+        folder, [shutil.which("node"), compiler, *options, *modules, *(path.name for path in folder.glob("schema*.ts"))]
+    )
 
 
 def check_python(folder: Path, contracts: list[Contract]) -> None:
@@ -141,6 +148,10 @@ def run(folder: Path, command: list[Any]) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def goldens() -> list[Contract]:
+    return [*map(golden, NAMES)]
+
+
 def draw_many(number: int) -> list[Contract]:
     """Contracts of so many schemas, the same in each run: compilers take seconds for a run, so they are given all at once."""
     found: list[Contract] = []
@@ -151,12 +162,17 @@ def draw_many(number: int) -> list[Contract]:
         found.append(declared(each))
 
     draw()
-    return [*found, *map(golden, NAMES)]
+    return [*found, *goldens()]
 
 
-@pytest.mark.skipif(not TSC.exists(), reason="scripts/setup dev installs the compiler where npm is")
+@needs_compilers
 def test_any_schema_makes_typescript_that_compiles(tmp_path: Path) -> None:
-    check_typescript(tmp_path, draw_many(100))
+    check_typescript(tmp_path, draw_many(100), NATIVE_TSC)
+
+
+@needs_compilers
+def test_the_golden_texts_compile_with_the_compiler_before(tmp_path: Path) -> None:
+    check_typescript(tmp_path, goldens(), TSC)
 
 
 def test_any_schema_makes_python_that_runs_and_passes_mypy(tmp_path: Path) -> None:

@@ -55,8 +55,9 @@ def package(node: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(SOURCE / "package.json", folder)
     shutil.copytree(SOURCE / "test", folder / "test")
     (folder / "index.html").write_text(PAGE)
-    tsc = NODE_MODULES / "typescript/bin/tsc"
-    run(SOURCE, node, tsc, "--project", "tsconfig.json", "--outDir", folder / "dist")
+    build = json.loads((SOURCE / "package.json").read_text())["scripts"]["build"].split()
+    assert build[0] == "node"
+    run(SOURCE, node, *build[1:], "--outDir", folder / "dist")
     return folder
 
 

@@ -91,9 +91,10 @@ def test_300_calls_on_50_collections_take_bounded_work(node: str, folder: Path, 
     (folder / "calls.ts").write_text(HEAD.format(module="schema") + "".join(CALLS.format(n=n) for n in range(50)))
     instantiations = compile_with(node, compiler, folder, "calls.ts", strict=compiler == "typescript-7")
     assert instantiations <= MAX_INSTANTIATIONS
-    if compiler == "typescript":
+    # The native compiler counts as the other one does, in a tenth of the time.
+    if compiler == "typescript-7":
         (folder / "schema.ts").write_text(schema_of(200))
-        wide = compile_with(node, compiler, folder, "calls.ts")
+        wide = compile_with(node, compiler, folder, "calls.ts", strict=True)
         assert wide <= 1.25 * instantiations
 
 

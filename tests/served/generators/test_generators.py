@@ -14,8 +14,10 @@ from tests.served.conftest import Served
 
 HERE = Path(__file__).parent
 # `scripts/generators` installs them, apart from our own dependencies.
-GENERATORS = HERE.parents[2] / ".generators"
+GENERATORS, CLIENT = HERE.parents[2] / ".generators", HERE.parents[2] / "clients/typescript"
 PYTHON, NODE_MODULES = GENERATORS / "python/bin/python", GENERATORS / "node_modules"
+# The compilers of the generators' users: of JavaScript, and the native one. Each compiles one of the two documents.
+TSC, NATIVE_TSC = NODE_MODULES / "typescript/bin/tsc", CLIENT / "node_modules/typescript-7/bin/tsc"
 
 
 def run(folder: Path, *command: str | Path) -> str:
@@ -37,16 +39,22 @@ def folder(served: Served, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache of mypy: most modules of the two clients are the same, and are checked once."""
+    return tmp_path_factory.mktemp("checked")
+
+
 @pytest.mark.skipif(not PYTHON.exists(), reason="scripts/setup dev installs the generators")
-def test_openapi_python_client_makes_a_client_of_every_operation(served: Served, folder: Path) -> None:
+def test_openapi_python_client_makes_a_client_of_every_operation(served: Served, folder: Path, checked: Path) -> None:
     make_python(folder)
-    run(folder, PYTHON, "-m", "mypy", "--strict", "--cache-dir", "cache", "made_client", "calls.py")
+    run(folder, PYTHON, "-m", "mypy", "--strict", "--cache-dir", checked, "made_client", "calls.py")
     run(folder, PYTHON, "calls.py", served.base_url, served.api_key)
 
 
 @pytest.mark.skipif(not NODE_MODULES.exists(), reason="scripts/setup dev installs the generators where npm is")
 def test_openapi_typescript_makes_types_that_compile(served: Served, folder: Path) -> None:
-    make_typescript(folder, "calls.js", served)
+    make_typescript(folder, TSC, "calls.js", served)
 
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -84,15 +92,17 @@ def project_folder(served: Served, tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(not PYTHON.exists(), reason="scripts/setup dev installs the generators")
-def test_openapi_python_client_makes_typed_calls_of_a_projects_document(served: Served, project_folder: Path) -> None:
+def test_openapi_python_client_makes_typed_calls_of_a_projects_document(
+    served: Served, project_folder: Path, checked: Path
+) -> None:
     make_python(project_folder)
-    run(project_folder, PYTHON, "-m", "mypy", "--strict", "--cache-dir", "cache", "made_client", "project_calls.py")
+    run(project_folder, PYTHON, "-m", "mypy", "--strict", "--cache-dir", checked, "made_client", "project_calls.py")
     run(project_folder, PYTHON, "project_calls.py", served.base_url, served.api_key)
 
 
 @pytest.mark.skipif(not NODE_MODULES.exists(), reason="scripts/setup dev installs the generators where npm is")
 def test_openapi_typescript_makes_typed_calls_of_a_projects_document(served: Served, project_folder: Path) -> None:
-    make_typescript(project_folder, "project_calls.js", served)
+    make_typescript(project_folder, NATIVE_TSC, "project_calls.js", served)
 
 
 def make_python(folder: Path) -> None:
@@ -107,13 +117,13 @@ def make_python(folder: Path) -> None:
     assert len(modules) == len(operations)
 
 
-def make_typescript(folder: Path, program: str, served: Served) -> None:
+def make_typescript(folder: Path, compiler: Path, program: str, served: Served) -> None:
     """Makes the types, and runs the compiled program that uses them."""
     node = shutil.which("node")
     assert node is not None
     (folder / "node_modules").symlink_to(NODE_MODULES)
     run(folder, node, "node_modules/openapi-typescript/bin/cli.js", "openapi.json", "--output", "api.d.ts")
-    run(folder, node, "node_modules/typescript/bin/tsc", "--project", "tsconfig.json")
+    run(folder, node, compiler, "--project", "tsconfig.json")
     run(folder, node, program, served.base_url, served.api_key)
 
 
