@@ -17,6 +17,7 @@ from faults import (
     idempotency,
     kills,
     limits,
+    lost_answers,
     mail,
     once,
     privacy,
@@ -45,6 +46,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "once": lambda: typer.run(once.main),
     "batches": lambda: typer.run(batches.main),
     "idempotency": lambda: typer.run(idempotency.main),
+    "lost_answers": lambda: typer.run(lost_answers.main),
     "realtime": lambda: typer.run(realtime.main),
     "standstill": lambda: typer.run(standstill.main),
 }

@@ -1,4 +1,4 @@
-"""Every threat has a test: a function named `test_<id>_<what>`, somewhere under tests/."""
+"""Every threat has a test: a function `test_<id>_<what>` somewhere under tests/, or `<ID> <what>` of the TypeScript client."""
 
 import re
 from pathlib import Path
@@ -167,6 +167,30 @@ THREATS = {
     "C10": "tokens of operators after their rights",
     "C11": "a stolen cookie",
     "C15": "tossed cookies and plain http",
+    "K1": "names of fields, enums and collections in generated types and bodies",
+    "K2": "names of collections whose types would have one name",
+    "K3": "a contract of a project at its bounds, asked for many times at once",
+    "K4": "what a publishable key learns from types and documents",
+    "K5": "types of a schema and rules that change meanwhile",
+    "K6": "tabs that refresh at once, and one that is frozen in the lock",
+    "K7": "a sign-out or another sign-in during a refresh",
+    "K8": "listeners that call the client, or throw",
+    "K9": "lost answers of writes with a key",
+    "K10": "lost answers of writes that may not be sent again",
+    "K11": "long waits, and clients that come back at once",
+    "K12": "a secret key in a page",
+    "K13": "requests of several users in one process of a server",
+    "K14": "a shared cache before pages with sessions in cookies",
+    "K15": "codes and tokens planted in an address",
+    "K16": "redirects of the client's requests",
+    "K17": "foreign, cut and endless answers",
+    "K18": "a client whose clock is off",
+    "K19": "tokens that a verifier must refuse",
+    "K20": "live lists over cut sockets and dead tokens",
+    "K21": "an abort during a wait, an upload and a stream",
+    "K22": "storage that is full, forbidden or forged",
+    "K23": "secrets in the client's log and errors",
+    "K24": "the client's memory in imports and exports",
     "V1": "subscriptions times conditions times values of one write",
     "V2": "rules of fields times records of a snapshot",
     "V3": "large sets of many users",
@@ -212,9 +236,15 @@ PENDING: set[str] = set()
 TEST = re.compile(r"^ *(?:async )?def test_([a-z]\d+)_\w+\(", re.MULTILINE)
 
 
+# A test of the TypeScript client.
+SCRIPT = re.compile(r'^test\("([A-Z]\d+) ', re.MULTILINE)
+
+
 def _tested() -> set[str]:
-    files = Path(__file__).parent.rglob("test_*.py")
-    return {found.upper() for file in files for found in TEST.findall(file.read_text())}
+    here = Path(__file__).parent
+    scripts = (here.parent / "clients/typescript/test").glob("*.test.js")
+    python = {found.upper() for file in here.rglob("test_*.py") for found in TEST.findall(file.read_text())}
+    return python | {found for file in scripts for found in SCRIPT.findall(file.read_text())}
 
 
 TESTED = _tested()

@@ -166,7 +166,7 @@ def draw_many(number: int) -> list[Contract]:
 
 
 @needs_compilers
-def test_any_schema_makes_typescript_that_compiles(tmp_path: Path) -> None:
+def test_k1_any_schema_makes_typescript_that_compiles(tmp_path: Path) -> None:
     check_typescript(tmp_path, draw_many(100), NATIVE_TSC)
 
 
@@ -175,5 +175,5 @@ def test_the_golden_texts_compile_with_the_compiler_before(tmp_path: Path) -> No
     check_typescript(tmp_path, goldens(), TSC)
 
 
-def test_any_schema_makes_python_that_runs_and_passes_mypy(tmp_path: Path) -> None:
+def test_k1_any_schema_makes_python_that_runs_and_passes_mypy(tmp_path: Path) -> None:
     check_python(tmp_path, draw_many(100))

@@ -116,7 +116,7 @@ def test_a_row_need_not_have_a_field_that_some_readers_lack() -> None:
     assert "  title?: string;" in text.partition("export interface NewBooks")[0]
 
 
-def test_projects_that_differ_where_guests_never_come_have_equal_bytes_for_guests() -> None:
+def test_k4_projects_that_differ_where_guests_never_come_have_equal_bytes_for_guests() -> None:
     hidden = {"books": {**BOOKS, "price": {"type": "number"}}, "shelves": {"name": TEXT}, "Books": {"secret": TEXT}}
     rules: dict[str, Any] = {"collections": {"books": {"read": "anyone"}}}
     more = {"read": "anyone", "update": OWN, "fields": {"price": {"read": "users", "write": "server"}}}

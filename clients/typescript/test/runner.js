@@ -17,6 +17,8 @@ const FORMS = {
   $any: (value) => value !== undefined && value !== null,
   $absent: (value) => value === undefined,
 };
+/** What the harness is asked for: its name there, the parameter, and the part of the answer. */
+const ASKED = { $code: ["mail", "to", "code"], $link: ["mail", "to", "token"], $totp: ["totp", "secret", "code"], $id_token: ["id_token", "nonce", "token"], $visit: ["visit", "url", "url"] };
 const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 const split = (object = {}, names) => [
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name))),
@@ -45,11 +47,12 @@ export function makeRunner(config, elsewhere = null) {
     if (typeof value === "string" && value.startsWith("$") && saved.has(value.slice(1))) return saved.get(value.slice(1));
     if (Array.isArray(value)) return Promise.all(value.map(resolve));
     if (!isObject(value)) return value;
-    const [[name, given] = []] = Object.entries(value);
+    const [[name, given] = [], ...others] = Object.entries(value), rest = Object.fromEntries(others);
     if (name === "$join") return (await resolve(given)).join("");
-    if (name === "$code") return (await control(`mail?to=${encodeURIComponent(await resolve(given))}`)).code;
-    if (name === "$link") return (await control(`mail?to=${encodeURIComponent(await resolve(given))}`)).token;
-    if (name === "$totp") return (await control(`totp?secret=${await resolve(given)}`)).code;
+    if (name in ASKED) {
+      const [path, parameter, taken] = ASKED[name], query = new URLSearchParams({ ...rest, [parameter]: await resolve(given) });
+      return (await control(`${path}?${query}`))[rest.take ?? taken];
+    }
     const pairs = Object.entries(value).map(async ([key, each]) => [key, await resolve(each)]);
     return Object.fromEntries(await Promise.all(pairs));
   }
@@ -78,8 +81,9 @@ export function makeRunner(config, elsewhere = null) {
   function findCall(client, name) {
     const [part, ...rest] = name.split(".");
     if (part === "client") return [client, rest[0]];
+    if (rest[0]?.startsWith("login_id_token_")) return [client.auth.loginIdToken, rest[0].slice("login_id_token_".length)];
     if (part === "auth" || part === "users") return [client[part], rest[0]];
-    if (part === "admin") return [admin(client)[rest[0]], rest[1]];
+    if (part === "admin") return rest[1] ? [admin(client)[rest[0]], rest[1]] : [admin(client), rest[0]];
     return [client.collection(part), rest[0]];
   }
 

@@ -4,6 +4,7 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import test from "node:test";
 import { inspect } from "node:util";
 import { ConfigurationError, createClient, memory, raw, RequestError, TransportError, variant, webStorage } from "@auth-collections/client";
+import { admin } from "@auth-collections/client/admin";
 import { cookieSession } from "@auth-collections/client/cookies";
 import { makeVerifier } from "@auth-collections/client/verify";
 import { flatten, write } from "../dist/bodies.js";
@@ -86,6 +87,14 @@ test("a placeholder is good in its own batch only", async () => {
   assert.equal(requests.length, 1);
 });
 
+test("the schema of profiles is read, and written by its version", async () => {
+  const { ac, requests } = made(() => json({ schema: {}, additional: true }), { key: "ac_secret", session: undefined });
+  await admin(ac).profile.get();
+  await admin(ac).profile.put({ schema: { plan: { type: "string" } } }, { dry_run: true, if_match: '"x"' });
+  assert.deepEqual(requests.map(({ method, url }) => `${method} ${url.slice(URL_.length)}`), ["GET /auth-collections/schema", "PUT /auth-collections/schema?dry_run=true"]);
+  assert.equal(requests[1].headers["if-match"], '"x"');
+});
+
 test("K7 a sign-out, or another sign-in, that comes during a refresh stays", async () => {
   for (const later of [null, tokens("ben", "b1")]) {
     let release;
@@ -148,6 +157,13 @@ test("K8 a listener may call any method, and one that throws stops no other", as
   assert.equal(heard.includes("done"), true);
   assert.equal(heard.includes("stopped"), false);
   assert.ok(errors.mock.callCount() >= 1);
+  // A component that mounts twice listens twice, and the end of one leaves the other.
+  const same = (event) => heard.push(event), stops = [ac.auth.onChange(same), ac.auth.onChange(same)];
+  heard.length = 0;
+  stops[0]();
+  stops[0]();
+  await ac.auth.logout().catch(() => {});
+  assert.deepEqual(heard, ["signed_out"]);
 });
 
 test("K11 a busy answer's retries are spread, and a long Retry-After is thrown at once", async (context) => {

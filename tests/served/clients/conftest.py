@@ -61,10 +61,10 @@ def package(node: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-MakeProject = Callable[[str], Project]
+MakeProject = Callable[..., Project]
 
 
 @pytest.fixture(scope="module")
 def make_project(served: Served, served_settings: dict[str, str]) -> Iterator[MakeProject]:
     with ExitStack() as stack:
-        yield lambda name: stack.enter_context(project_of(served.base_url, served_settings, name))
+        yield lambda name, **more: stack.enter_context(project_of(served.base_url, served_settings, name, **more))

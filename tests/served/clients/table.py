@@ -8,18 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
+from faults.commands import NO_TLS
+from faults.provider import CLIENT_ID, CLIENT_SECRET, Account, Provider, running_provider
+from faults.provider.accounts import person
+from faults.provider.state import Grant
 from service.cli.running import run_on
 from service.domain.accounts.totp import STEP_SECONDS, code_at
 from service.domain.mail_flows.mailbox import read_messages
 from service.settings import Settings
-from tests.served.clients.proxy import Proxy, proxying
+from tests.served.clients.proxy import Ask, Proxy, proxying
 
 CLIENTS = Path(__file__).parents[3] / "clients"
 CALLS = CLIENTS / "conformance/calls.json"
+PROVIDER = "staff"
 UNLIMITED = {f"{name}_LIMIT": "0" for name in ("SIGNUP", "LOGIN", "AUTH", "FILE", "MAIL_REQUEST", "CODE", "REFRESH")}
 
 
@@ -47,19 +52,45 @@ class Project:
 
 
 @contextmanager
-def project_of(base_url: str, environment: dict[str, str], project_id: str) -> Iterator[Project]:
-    """A new project with the collections, rules and settings of the table."""
+def project_of(base_url: str, environment: dict[str, str], project_id: str, **more: str) -> Iterator[Project]:
+    """A new project with the collections, rules and settings of the table, and the provider `staff`."""
     table = json.loads(CALLS.read_text())["project"]
     settings = Settings(**{name.lower(): value for name, value in environment.items()})  # type: ignore[arg-type]
-    allowed = {**UNLIMITED, "TIER": "enterprise", "CORS_ORIGINS": "*", **table["settings"]}
+    allowed = {**UNLIMITED, "TIER": "enterprise", "CORS_ORIGINS": "*", **table["settings"], **more}
     _, keys = run_on(settings, lambda services: services.base.admin.create("Conformance", project_id, allowed))
     with httpx2.Client(base_url=base_url, headers={"x-api-key": keys.secret}) as server:
         for each in table["collections"]:
             server.post("/api/collections", json=each).raise_for_status()
         server.put("/api/rules", json=table["rules"]).raise_for_status()
     mails = _Mails(settings, project_id)
-    with proxying(int(urlsplit(base_url).port or 0), mail=mails.newest, totp=_Codes().next) as (proxy, url):
-        yield Project(url, project_id, keys.secret, keys.publishable, base_url, proxy)
+    with running_provider() as provider:
+        at_provider = {"ISSUER": provider.issuer(), "CLIENT_ID": CLIENT_ID, "CLIENT_SECRET": CLIENT_SECRET}
+        run_on(settings, lambda services: services.base.providers.set(project_id, PROVIDER, "oidc", at_provider))
+        asked = {"mail": mails.newest, "totp": _Codes().next, **_People(provider).asked()}
+        with proxying(int(urlsplit(base_url).port or 0), **asked) as (proxy, url):
+            yield Project(url, project_id, keys.secret, keys.publishable, base_url, proxy)
+
+
+@dataclass(frozen=True)
+class _People:
+    """The people who sign in at the provider, with their browsers and apps."""
+
+    provider: Provider
+
+    def asked(self) -> dict[str, Ask]:
+        return {"visit": self.visit, "id_token": self.id_token}
+
+    def visit(self, query: dict[str, str]) -> dict[str, Any]:
+        """Signs in at the address of a provider, and returns the address that the browser comes back to."""
+        back = httpx2.get(self.provider.answer(query["url"], query.get("account", "ada")), verify=NO_TLS)
+        url = str(back.headers["location"])
+        return {"url": url, "code": dict(parse_qsl(urlsplit(url).query)).get("svc-code")}
+
+    def id_token(self, query: dict[str, str]) -> dict[str, Any]:
+        """Returns the ID token that an app got for the nonce."""
+        account = Account(person("ada"), in_id_token=True)
+        asked = {"client_id": CLIENT_ID, "nonce": query["nonce"]}
+        return {"token": self.provider.id_token(Grant(account, "standard", asked))}
 
 
 @dataclass

@@ -26,7 +26,7 @@ def test_the_table_holds_in_node(node: str, package: Path, make_project: MakePro
     run_table([node, "--experimental-websocket", package / "test/conformance.js"], make_project("table-node"))
 
 
-def test_a_live_list_that_is_cut_misses_nothing(node: str, package: Path, make_project: MakeProject) -> None:
+def test_k20_a_live_list_that_is_cut_misses_nothing(node: str, package: Path, make_project: MakeProject) -> None:
     config = json.dumps(make_project("table-live").config())
     assert run(package, node, "--experimental-websocket", "test/live.js", config).endswith("done\n")
 

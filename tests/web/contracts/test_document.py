@@ -91,7 +91,7 @@ async def test_many_parameters_are_refused_at_once(api: Api) -> None:
     assert {each[1] for each in violations(refused)} == {"view", "language"}
 
 
-async def test_projects_that_differ_where_guests_never_come_have_equal_documents(books: Api, make_api: Any) -> None:
+async def test_k4_projects_that_differ_where_guests_never_come_have_equal_documents(books: Api, make_api: Any) -> None:
     other: Api = await make_api()
     await declare(other, {"title": TEXT, "price": {"type": "number"}}, "books")
     await declare(other, {"name": TEXT}, "makers")

@@ -54,7 +54,7 @@ async def test_the_answer_is_a_file_under_the_hash_of_its_bytes(
     assert {"x-api-key", "accept-encoding"} <= {each.strip().lower() for each in answer.headers["vary"].split(",")}
 
 
-async def test_each_key_has_the_view_that_it_may_ask_for(books: Api) -> None:
+async def test_k4_each_key_has_the_view_that_it_may_ask_for(books: Api) -> None:
     guest = books.publishable_key
     texts = {query: (await get(books, query)).text for query in ("", "&view=server", "&view=users", "&view=anyone")}
     assert texts[""] == texts["&view=server"] != texts["&view=users"] != texts["&view=anyone"]
@@ -124,7 +124,7 @@ async def test_every_request_counts_once_whatever_its_answer(make_api: MakeApi) 
     assert (await get(api)).status_code == 429
 
 
-async def test_rules_that_are_saved_change_the_view_at_once(books: Api) -> None:
+async def test_k5_rules_that_are_saved_change_the_view_at_once(books: Api) -> None:
     assert "secret" not in (await get(books, "&view=anyone")).text
     await books.request("PUT", "/api/rules", json={"collections": {"books": {"read": "anyone"}}})
     assert "secret" in (await get(books, "&view=anyone")).text
@@ -132,7 +132,7 @@ async def test_rules_that_are_saved_change_the_view_at_once(books: Api) -> None:
     assert "Books" not in (await get(books)).text
 
 
-async def test_equal_projects_have_equal_bytes(books: Api, make_api: MakeApi) -> None:
+async def test_k4_equal_projects_have_equal_bytes(books: Api, make_api: MakeApi) -> None:
     other = await make_api()
     await declare(other, BOOKS, "books")
     assert (await get(other)).content == (await get(books)).content
@@ -181,7 +181,7 @@ async def test_one_text_is_made_at_once_and_few_wait(
     assert sum(isinstance(each, Text) for each in found) == most + 1
 
 
-async def test_an_answer_is_of_one_state_while_rules_and_schemas_change(
+async def test_k5_an_answer_is_of_one_state_while_rules_and_schemas_change(
     books: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the reading of the rules and that of the schemas a field is declared, and hidden by new rules."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import httpx2
 
@@ -25,6 +25,7 @@ from auth_collections_client import (
     memory,
     raw,
 )
+from auth_collections_client.sessions import RedirectUrl
 from tests.served.clients.python.colours import Awaited
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
@@ -37,6 +38,14 @@ FORMS: dict[str, Any] = {
     "$absent": lambda value: value is None,
 }
 ERROR = ("code", "outcome", "status", "current", "matched", "changed", "errors")
+# What the harness is asked for: its name there, the parameter, and the part of the answer.
+ASKED = {
+    "$code": ("mail", "to", "code"),
+    "$link": ("mail", "to", "token"),
+    "$totp": ("totp", "secret", "code"),
+    "$id_token": ("id_token", "nonce", "token"),
+    "$visit": ("visit", "url", "url"),
+}
 # Keywords of TypeScript alone.
 ELSEWHERE = ("stay",)
 
@@ -83,6 +92,8 @@ class Runner:
         self.colour, self.config, self.control = colour, config, control
         self.saved: dict[str, Any] = {}
         self.clients: dict[str, Any] = {}
+        # TypeScript keeps the verifiers itself.
+        self.verifiers: dict[str, str] = {}
         self.events: dict[str, list[str]] = {}
 
     async def close(self) -> None:
@@ -117,14 +128,13 @@ class Runner:
         return await self.special(name, given, resolved)
 
     async def special(self, name: str, given: Any, value: dict[str, Any]) -> Any:
+        if name in ASKED:
+            path, parameter, taken = ASKED[name]
+            others = {key: each for key, each in value.items() if key != name}
+            return (await self.ask(f"{path}?{urlencode({parameter: given, **others})}"))[others.get("take", taken)]
         match name:
             case "$join":
                 return "".join(given)
-            case "$code" | "$link":
-                found = await self.ask(f"mail?to={quote(given)}")
-                return found["code" if name == "$code" else "token"]
-            case "$totp":
-                return (await self.ask(f"totp?secret={given}"))["code"]
             case "$date":
                 return datetime.fromisoformat(given)
             case "$raw":
@@ -152,11 +162,16 @@ class Runner:
             return await self.batch(entry["as"], args[0], named)
         if name == "verify.verify":
             return await self.verify(args, named)
+        if name in {"auth.complete_redirect", "auth.confirm_link"}:
+            args = [*args, self.verifiers.pop(entry["as"], "v" * 43)]
         made = self.part(entry["as"], name)(*args, **named)
         if name.endswith((".each", ".export_rows")):
             found = [each async for each in made]
             return b"".join(found).decode() if name.endswith(".export_rows") else found
-        return await made
+        result = await made
+        if isinstance(result, RedirectUrl):
+            self.verifiers[entry["as"]] = result.verifier
+        return result
 
     async def verify(self, args: list[Any], named: dict[str, Any]) -> Any:
         settings = {"issuer": self.config["issuer"], **named}

@@ -98,7 +98,7 @@ async def test_a_mail_signs_in_and_resets_a_password(make: Make, name: str, proj
     assert (await other.auth.login(address, f"{PASSWORD} 2")).next is None
 
 
-async def test_a_redirect_is_completed_by_its_verifier_alone(make: Make) -> None:
+async def test_k15_a_redirect_is_completed_by_its_verifier_alone(make: Make) -> None:
     user = make("user")
     assert await user.auth.complete_redirect("https://app.example.com/in?x=1#svc-code=a", "v" * 43) is None
     assert await user.auth.complete_redirect("https://app.example.com/in?svc-super-token=planted", "v" * 43) is None
@@ -133,7 +133,7 @@ async def test_one_refresh_serves_all_calls_and_nobody_is_signed_out(make: Make,
     assert (len(refreshes), (await user.auth.session())["expires_at"] > time.time()) == (1, True)
 
 
-async def test_a_clock_that_is_a_day_off_refreshes_once(make: Make, name: str) -> None:
+async def test_k18_a_clock_that_is_a_day_off_refreshes_once(make: Make, name: str) -> None:
     """K18: `expires_at` counts by the own clock, so a refresh is followed by none."""
     wire = Wire()
     user = make("user", wire=wire)
@@ -162,7 +162,7 @@ async def test_a_dead_session_is_dropped_and_its_call_raises(make: Make, name: s
     assert [each.url.path.rpartition("/")[2] for each in wire.requests] == ["user", "refresh"]
 
 
-async def test_a_sign_out_during_a_refresh_stays(make: Make, name: str) -> None:
+async def test_k7_a_sign_out_during_a_refresh_stays(make: Make, name: str) -> None:
     """K7: the refresh that was under way does not bring the session back, nor does it replace another user's."""
     user, other = make("user"), make("user")
     await other.auth.signup(f"{name}-b@example.com", PASSWORD)
@@ -193,7 +193,7 @@ class HeldStore:
         self.store.set(session)
 
 
-async def test_a_listener_may_call_and_may_fail(make: Make, name: str) -> None:
+async def test_k8_a_listener_may_call_and_may_fail(make: Make, name: str) -> None:
     """K8: the other listeners run, and a refresh inside a listener waits for nothing."""
     store, seen = memory(), []
     user = make("user", session=store)
@@ -208,7 +208,7 @@ async def test_a_listener_may_call_and_may_fail(make: Make, name: str) -> None:
     assert seen == [("signed_in", True), ("refreshed", True)]
 
 
-async def test_what_a_broken_store_gives_is_no_session(make: Make) -> None:
+async def test_k22_what_a_broken_store_gives_is_no_session(make: Make) -> None:
     """K22: nothing of it is believed."""
     for forged in ("text", {"access_token": 1}, {"access_token": "x", "user_id": "u"}, 17):
         store = memory()

@@ -47,7 +47,7 @@ class OddlyLost(Wire):
         return is_first
 
 
-async def test_lost_answers_are_written_once(make: Make, name: str) -> None:
+async def test_k9_lost_answers_are_written_once(make: Make, name: str) -> None:
     """K9: `create`, `update`, `signup` and a batch, each with its answer lost."""
     wire = OddlyLost()
     server, guest = make(wire=wire), make("user", wire=wire)
@@ -72,7 +72,7 @@ async def test_lost_answers_are_written_once(make: Make, name: str) -> None:
     assert await server.users.count(where={"email_startswith": f"{name}-"}) == 2
 
 
-async def test_what_may_not_be_repeated_is_sent_once(make: Make, name: str) -> None:
+async def test_k10_what_may_not_be_repeated_is_sent_once(make: Make, name: str) -> None:
     """K10: `replace` with `if_match`, a form, and a guest's `create`."""
     wire = Wire()
     server, guest = make(wire=wire), make("guest", wire=wire)
@@ -108,7 +108,7 @@ async def test_busy_is_asked_again_whatever_the_call(make: Make, name: str) -> N
     assert (made.data["title"], len(wire.requests)) == (name, 3)
 
 
-async def test_a_long_retry_after_is_thrown_at_once(make: Make) -> None:
+async def test_k11_a_long_retry_after_is_thrown_at_once(make: Make) -> None:
     """K11, the first half."""
     wire = Wire(answer(429, b'{"detail": "Slow down", "code": "rate_limit_exceeded"}', retry_after="3600"))
     with pytest.raises(RateLimitError) as limited:
@@ -116,7 +116,7 @@ async def test_a_long_retry_after_is_thrown_at_once(make: Make) -> None:
     assert (limited.value.retry_after, limited.value.outcome, len(wire.requests)) == (3600, "refused", 1)
 
 
-def test_clients_that_lost_the_service_come_back_spread() -> None:
+def test_k11_clients_that_lost_the_service_come_back_spread() -> None:
     """K11, the second half: of 1,000 clients that were refused together, no tenth of the time has a third."""
     for error, span in ((UnavailableError("away", status=503, code="unavailable"), 0.25), (busy_for(4.0), 2.0)):
         waits = [Tries("safe", False, 3, 10.0).wait_after(error) for _ in range(1000)]
@@ -131,7 +131,7 @@ def busy_for(seconds: float) -> ServiceError:
     return UnavailableError("busy", status=503, code="busy", retry_after=seconds)
 
 
-async def test_users_of_one_server_process_never_mix(make: Make, name: str) -> None:
+async def test_k13_users_of_one_server_process_never_mix(make: Make, name: str) -> None:
     """K13: many requests of two users over one client; each carries its own token, and no cookie is kept."""
     wire = Wire(answer(200, b"{}", set_cookie="a=b; Path=/"))
     shared = make(wire=wire)
@@ -159,7 +159,7 @@ async def test_users_of_one_server_process_never_mix(make: Make, name: str) -> N
     assert all("x-api-key" not in each.headers for each in later)
 
 
-async def test_an_own_http_client_keeps_no_cookies(project: Project) -> None:
+async def test_k13_an_own_http_client_keeps_no_cookies(project: Project) -> None:
     """K13: a cookie that one user's answer sets is not sent with another user's request."""
     with foreign_server() as (url, seen):
         with Client(url, project.secret) as client:
@@ -194,7 +194,7 @@ def foreign_server() -> Iterator[tuple[str, list[str | None]]]:
         serving.join()
 
 
-async def test_a_redirect_is_not_followed(make: Make) -> None:
+async def test_k16_a_redirect_is_not_followed(make: Make) -> None:
     """K16: key and token reach no other place, also where the given HTTP client follows redirects."""
     elsewhere = answer(307, location="http://127.0.0.1:9/stolen")
     wire = Wire(elsewhere, elsewhere)
@@ -205,7 +205,7 @@ async def test_a_redirect_is_not_followed(make: Make) -> None:
     assert len(wire.requests) == 2
 
 
-async def test_foreign_answers_are_bad_answers(make: Make) -> None:
+async def test_k17_foreign_answers_are_bad_answers(make: Make) -> None:
     """K17: HTML, HTML with 200, cut JSON; nothing of a foreign page is in the error."""
     foreign = {
         502: HTML,
@@ -221,7 +221,7 @@ async def test_foreign_answers_are_bad_answers(make: Make) -> None:
         assert "secret" not in "".join(traceback.format_exception(bad.value))
 
 
-async def test_a_huge_error_is_not_read(make: Make) -> None:
+async def test_k17_a_huge_error_is_not_read(make: Make) -> None:
     """K17: of 1 GB of an error 64 KiB are read, and of a foreign page nothing."""
     huge, page = Chunks(b"[" * 65_536, 16_384), Chunks(b"x" * 65_536, 16_384)
     for body, status, kind in ((huge, 500, "application/json"), (page, 200, "text/html")):
@@ -238,7 +238,7 @@ class Cut(Chunks):
         raise httpx2.RemoteProtocolError("peer closed connection")
 
 
-async def test_a_cut_export_raises(make: Make) -> None:
+async def test_k17_a_cut_export_raises(make: Make) -> None:
     """K17: it never looks like a shorter one."""
     wire = Wire(streamed(200, Cut(b'{"id": 1}\n', 3), "application/x-ndjson"))
     lines = []
@@ -252,7 +252,7 @@ async def test_a_cut_export_raises(make: Make) -> None:
     assert len(lines) == 3
 
 
-async def test_nothing_secret_is_logged_or_raised(make: Make, name: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_k23_nothing_secret_is_logged_or_raised(make: Make, name: str, caplog: pytest.LogCaptureFixture) -> None:
     """K23: no key, token, password, query value or body, in records and in tracebacks."""
     caplog.set_level(logging.DEBUG)
     records: list[Any] = []
@@ -277,7 +277,7 @@ async def test_nothing_secret_is_logged_or_raised(make: Make, name: str, caplog:
     assert {"type", "method", "path", "attempt", "status", "ms", "wait", "code", "request_id"} == records[0].keys()
 
 
-def test_a_key_that_no_header_takes_is_refused_without_being_shown(make: Make) -> None:
+def test_k23_a_key_that_no_header_takes_is_refused_without_being_shown(make: Make) -> None:
     """K23: the HTTP library would show it in its own error."""
     for key in ("", "ac_secret\r\nx: y", "ac_sécret"):
         with pytest.raises(ConfigurationError) as refused:
@@ -306,7 +306,7 @@ async def test_a_closed_client_sends_nothing(project: Project) -> None:
         assert (aborted.value.code, aborted.value.outcome) == ("aborted", "refused")
 
 
-async def test_a_cancelled_task_sends_nothing_more(project: Project, name: str) -> None:
+async def test_k21_a_cancelled_task_sends_nothing_more(project: Project, name: str) -> None:
     """K21: during a wait, an upload and a stream, and no connection stays taken."""
     was_refused = asyncio.Event()
     later = answer(429, b'{"detail": "Later", "code": "rate_limit_exceeded"}', retry_after="9")

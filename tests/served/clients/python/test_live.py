@@ -91,7 +91,7 @@ def drop(client: Any) -> None:
         import_module(type(line).__module__.replace(".line", ".seam")).cut(line.socket)
 
 
-async def test_a_connection_that_ends_is_made_again_and_nothing_is_missed(make: Make, name: str) -> None:
+async def test_k20_a_connection_that_ends_is_made_again_and_nothing_is_missed(make: Make, name: str) -> None:
     """K20: after each of several ends the window is that of a fresh list."""
     client = make()
     books = client.collection("books")
@@ -105,7 +105,7 @@ async def test_a_connection_that_ends_is_made_again_and_nothing_is_missed(make: 
         assert live.documents == page.documents
 
 
-async def test_a_dead_token_is_refreshed_once_and_the_query_goes_on(make: Make, name: str) -> None:
+async def test_k20_a_dead_token_is_refreshed_once_and_the_query_goes_on(make: Make, name: str) -> None:
     """K20: the token died while the program slept."""
     user = make("user")
     await user.auth.signup(f"{name}@example.com", "correct horse")
@@ -124,7 +124,7 @@ async def test_a_credential_that_stays_bad_ends_the_query(make: Make, name: str)
     assert (refused.value.status, refused.value.code) == (401, "invalid_token")
 
 
-async def test_another_user_sees_nothing_of_the_one_before(make: Make, name: str) -> None:
+async def test_k7_another_user_sees_nothing_of_the_one_before(make: Make, name: str) -> None:
     """K7: the subscription begins again as the user who is signed in now."""
     store = memory()
     user = make("user", session=store)
@@ -141,7 +141,7 @@ async def test_another_user_sees_nothing_of_the_one_before(make: Make, name: str
         assert line_of(user).session["user_id"] == session["user_id"] != before
 
 
-def test_the_end_of_a_client_ends_its_socket_and_its_readers(project: Project, name: str) -> None:
+def test_k21_the_end_of_a_client_ends_its_socket_and_its_readers(project: Project, name: str) -> None:
     """K21: no socket stays, and a reader in another thread returns."""
     threads = set(threading.enumerate())
     client = Client(project.url, project.secret)
@@ -155,7 +155,7 @@ def test_the_end_of_a_client_ends_its_socket_and_its_readers(project: Project, n
     wait_until(lambda: set(threading.enumerate()) <= threads, PATIENCE)
 
 
-async def test_a_cancelled_reader_leaves_the_query_to_others(project: Project, name: str) -> None:
+async def test_k21_a_cancelled_reader_leaves_the_query_to_others(project: Project, name: str) -> None:
     """K21: the next reader goes on where it was."""
     async with AsyncClient(project.url, project.secret) as client:
         live = client.live("books", where=started(name))

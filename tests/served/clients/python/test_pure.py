@@ -207,7 +207,7 @@ class Sink(httpx2.BaseTransport):
         return httpx2.Response(200, json={"created": 1}, request=request)
 
 
-def test_rows_pass_in_little_memory() -> None:
+def test_k24_rows_pass_in_little_memory() -> None:
     """K24: 16 MiB go in and come out, of which no more than 4 MiB are held at once."""
     sink, rows = Sink(), ({"title": "x" * 4_096} for _ in range(4_096))
     with httpx2.Client(transport=sink) as http, Client("http://service.test", "ac_key", http=http) as client:

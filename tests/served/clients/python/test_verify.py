@@ -82,7 +82,7 @@ async def test_a_token_of_the_service_is_good(verifier: MakeVerifier, token: str
     assert "x-api-key" not in wire.requests[0].headers
 
 
-async def test_forged_and_foreign_tokens_are_refused(verifier: MakeVerifier, token: str, signing_key: Any) -> None:
+async def test_k19_forged_and_foreign_tokens_are_refused(verifier: MakeVerifier, token: str, signing_key: Any) -> None:
     """K19: each by its own code."""
     head, claims = claims_of(token)
     public = json.dumps(claims)
@@ -117,7 +117,7 @@ async def test_forged_and_foreign_tokens_are_refused(verifier: MakeVerifier, tok
             assert signature not in str(refused.value)
 
 
-async def test_unknown_keys_are_read_for_once_a_minute(verifier: MakeVerifier, token: str) -> None:
+async def test_k19_unknown_keys_are_read_for_once_a_minute(verifier: MakeVerifier, token: str) -> None:
     """K19: any number of invented keys costs one request."""
     wire = Wire()
     checking = verifier(wire)

@@ -28,7 +28,7 @@ def test_arrays_sort_by_their_least_or_greatest_element() -> None:
     assert [each["id"] for each in sorted(rows, key=order("v", "desc"))] == ["a", "b", "d", "c"]
 
 
-def test_random_changes_leave_the_window_of_a_fresh_list() -> None:
+def test_k20_random_changes_leave_the_window_of_a_fresh_list() -> None:
     """A window that says that nothing is missing holds the first documents of all, whatever happened."""
     chance = Random(11)  # noqa: S311 - changes
     key = order("v", "asc")
