@@ -1,7 +1,7 @@
 """A helper for ASGI programs, such as those of Starlette and FastAPI; it depends on neither."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import cast
 
 
 def bearer(headers: Mapping[str, str] | Iterable[tuple[bytes, bytes]]) -> str | None:
@@ -9,7 +9,7 @@ def bearer(headers: Mapping[str, str] | Iterable[tuple[bytes, bytes]]) -> str | 
 
     Takes `request.headers` of Starlette, or the `headers` of an ASGI scope.
     """
-    pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
+    pairs = cast("Iterable[tuple[str | bytes, str | bytes]]", getattr(headers, "items", lambda: headers)())
     found = [_text(value) for name, value in pairs if _text(name).lower() == "authorization"]
     if len(found) != 1:
         return None

@@ -1,13 +1,14 @@
 """JSON of requests: times become ISO text, files are taken out, placeholders stay in their batch."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from auth_collections_client.errors import ConfigurationError
+from auth_collections_client.narrow import is_mapping
 from auth_collections_client.values import File
 
 
@@ -34,10 +35,10 @@ def plain(value: Any, batch: object = None) -> Any:
         return value
     if isinstance(value, datetime):
         return time_text(value)
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {_name(name): plain(each, batch) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(each, batch) for each in value]
+        return [plain(each, batch) for each in cast("Iterable[Any]", value)]
     if isinstance(value, File):
         raise ConfigurationError("A file stands in a field of the data, or in a list there, and nowhere else.")
     raise ConfigurationError(f"A value of the type {type(value).__name__} has no JSON.")

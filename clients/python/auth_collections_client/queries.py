@@ -1,7 +1,7 @@
 """Bodies of lists: nested relations become dotted keys, a single name becomes a list of one."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from auth_collections_client.calls import Options, present
 from auth_collections_client.encoding import json_bytes
@@ -26,14 +26,15 @@ def flatten(where: Mapping[str, Any]) -> dict[str, Any]:
 
 def _entries(name: str, value: Any) -> list[tuple[str, Any]]:
     if name in {"and", "or"} and isinstance(value, Sequence) and not isinstance(value, str):
-        return [(name, [flatten(each) for each in value])]
+        return [(name, [flatten(each) for each in cast("Sequence[Mapping[str, Any]]", value)])]
     if not isinstance(value, Mapping):
         return [(name, value)]
+    nested = cast("Mapping[str, Any]", value)
     if name == "not":
-        return [(name, flatten(value))]
-    if JUNCTIONS & value.keys():
+        return [(name, flatten(nested))]
+    if JUNCTIONS & nested.keys():
         raise ConfigurationError("`and`, `or` and `not` stand around a relation, not inside it.")
-    return [(f"{name}.{key}", each) for key, each in flatten(value).items()]
+    return [(f"{name}.{key}", each) for key, each in flatten(nested).items()]
 
 
 class Shown(Options, total=False):

@@ -22,7 +22,7 @@ NO_JOSERFC = "Verifying tokens needs the package joserfc: pip install 'auth-coll
 class KeySet:
     """The public keys of a project by their id, and when they were read."""
 
-    keys: dict[str, Any] = field(default_factory=dict)
+    keys: dict[str, Any] = field(default_factory=dict[str, Any])
     read_at: float = float("-inf")
 
     def is_due(self, kid: str, now: float) -> bool:
