@@ -17,7 +17,7 @@ const FORMS = {
   $any: (value) => value !== undefined && value !== null,
   $absent: (value) => value === undefined,
 };
-/** What the harness is asked for: its name there, the parameter, and the part of the answer. */
+/** Questions to the harness: the path, the parameter, and the part of the answer. */
 const ASKED = { $code: ["mail", "to", "code"], $link: ["mail", "to", "token"], $totp: ["totp", "secret", "code"], $id_token: ["id_token", "nonce", "token"], $visit: ["visit", "url", "url"] };
 const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 const split = (object = {}, names) => [

@@ -38,7 +38,7 @@ FORMS: dict[str, Any] = {
     "$absent": lambda value: value is None,
 }
 ERROR = ("code", "outcome", "status", "current", "matched", "changed", "errors")
-# What the harness is asked for: its name there, the parameter, and the part of the answer.
+# Questions to the harness: the path, the parameter, and the part of the answer.
 ASKED = {
     "$code": ("mail", "to", "code"),
     "$link": ("mail", "to", "token"),
