@@ -10,9 +10,10 @@ from bson import ObjectId
 from service.schema.values import now
 from service.storage.accounts import Account, AccountChange, AddedPasskey, AddedTotp
 from service.storage.client import Document
-from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.databases import ProjectDatabase
 from service.storage.factors import totp_document
 from service.storage.files.deletions import condemn_owned
+from service.storage.layout import SESSIONS
 from service.storage.passkeys import passkey_document
 from service.storage.profiles import find_held, plan_data
 from service.storage.users import identity_document

@@ -9,7 +9,8 @@ from datetime import timedelta
 
 from service.schema.values import now
 from service.storage.client import Document
-from service.storage.databases import KEPT_ANSWERS, ProjectDatabase
+from service.storage.databases import ProjectDatabase
+from service.storage.layout import KEPT_ANSWERS
 from service.storage.records import Records
 
 KEPT_FOR = timedelta(hours=24)

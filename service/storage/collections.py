@@ -17,6 +17,7 @@ from service.schema.values import now
 from service.storage.client import Database, Document
 from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
 from service.storage.images import IMAGES
+from service.storage.layout import DOCUMENT_INDEXES, DOCUMENTS
 from service.storage.records import translated
 
 MAJORITY = {"w": "majority"}
@@ -32,13 +33,9 @@ SCANNED = 500
 # A validator that no record satisfies: the closed collection refuses late writes.
 CLOSED: Document = {"_id": {"$exists": False}}
 
-OWN_INDEXES = (
-    IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
-    IndexModel([("data.$**", ASCENDING)], name="data"),
-)
 # The beginning of the names of indexes built for rules; a change of the schema leaves them.
 RULE_INDEX = "rule "
-OWN_INDEX_NAMES = tuple(index.document["name"] for index in OWN_INDEXES)
+OWN_INDEX_NAMES = tuple(index.document["name"] for index in DOCUMENT_INDEXES)
 
 Validator = Mapping[str, Any]
 
@@ -51,7 +48,7 @@ async def closed_validator(database: Database) -> Validator:
 
 def mongo_collection_name(name: str) -> str:
     """The MongoDB collection that holds the documents of the declared collection `name`."""
-    return f"c_{name}"
+    return f"{DOCUMENTS}{name}"
 
 
 def declared_name(mongo_name: str) -> str:
@@ -132,7 +129,7 @@ class CollectionStore:
 
         Raises DuplicateValue where the documents break a unique one, CollectionIndexLimit where they are too many.
         """
-        models, collection = [*OWN_INDEXES, *map(_model, wanted)], self._collection(name)
+        models, collection = [*DOCUMENT_INDEXES, *map(_model, wanted)], self._collection(name)
         # Indexes built for rules are no part of the schema: only MongoDB notices that all together are too many.
         with translated(known={CANNOT_CREATE_INDEX: lambda: CollectionIndexLimit(MAX_INDEXES)}):
             step = len(models) if await collection.find_one({}, {"_id": 1}) else INDEXES_AT_ONCE

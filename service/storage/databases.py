@@ -1,4 +1,4 @@
-"""Names: which database holds the service's own records, which one a project's; and the indexes of each."""
+"""Names: which database holds the service's own records, which one a project's; and the indexes of the former."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -12,7 +12,7 @@ from pymongo.errors import OperationFailure
 from service.errors import ServiceError
 from service.schema.file_urls import FileUrls
 from service.storage.client import Client, ClientSession, Database
-from service.storage.files.stored import FILE_INDEXES, ensure_file_indexes
+from service.storage.layout import PARTS
 from service.storage.query_watch import QueryWatch
 from service.storage.records import Records, translated
 from service.storage.transactions import in_transaction
@@ -25,51 +25,14 @@ DROP_PENDING = 215
 # Default without a files URL: no URL is recognised as a file.
 NO_FILE_URLS = FileUrls("\0")
 
-USER_INDEXES = (
-    IndexModel([("email", ASCENDING)], name="email", unique=True),
-    # One key for each identity of a user, and no two users with the same one.
-    IndexModel(
-        [("identities.issuer", ASCENDING), ("identities.subject", ASCENDING)],
-        name="identities",
-        unique=True,
-        sparse=True,
-    ),
-    # Finds who signed in before there were identities. Not unique: two providers may use one subject.
-    IndexModel(
-        [("oauth_id", ASCENDING), ("_id", ASCENDING)],
-        name="subject",
-        partialFilterExpression={"oauth_id": {"$exists": True}},
-    ),
-    # Finds the owner of the passkey in a sign-in without a name.
-    IndexModel(
-        [("passkeys.id", ASCENDING)],
-        name="passkeys",
-        unique=True,
-        partialFilterExpression={"passkeys.id": {"$exists": True}},
-    ),
-    IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
-    # Serves equality, ranges, lists and relation ids on any field of the free-form data.
-    IndexModel([("data.$**", ASCENDING)], name="data"),
-)
 SIGN_IN_STATE_INDEXES = (IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),)
-SESSIONS = "sessions"
-SESSION_INDEXES = (
-    IndexModel([("user_id", ASCENDING), ("created_at", ASCENDING)], name="user_id"),
-    IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),
-)
-EVENTS = "events"
-EVENT_INDEXES = (
-    IndexModel([("at", ASCENDING), ("_id", ASCENDING)], name="at"),
-    IndexModel([("user_id", ASCENDING), ("at", ASCENDING), ("_id", ASCENDING)], name="user_id"),
-    IndexModel([("type", ASCENDING), ("at", ASCENDING), ("_id", ASCENDING)], name="type"),
-    IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),
-)
-KEPT_ANSWERS = "kept_answers"
-KEPT_ANSWER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
 API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
 # Only cleans up; what a limit allows is decided by the window in a counter's key.
 COUNTER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
 PROJECT_INDEXES = (IndexModel([("settings.CORS_ORIGINS", ASCENDING)], name="cors_origins"),)
+
+# The parts that every project has from its beginning.
+_INDEXED = tuple(part for part in PARTS if part.indexes and not part.is_prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,28 +137,18 @@ class ProjectDatabase:
     async def ensure_indexes(self) -> None:
         """Creates missing indexes and collections; does nothing if all exist."""
         with translated(), timeout(INDEX_BUILD_SECONDS):
-            await self.database["users"].create_indexes(list(USER_INDEXES))
-            await self.database[KEPT_ANSWERS].create_indexes(list(KEPT_ANSWER_INDEXES))
-            await self.database[SESSIONS].create_indexes(list(SESSION_INDEXES))
-            await self.database[EVENTS].create_indexes(list(EVENT_INDEXES))
-            await ensure_file_indexes(self.database)
+            for part in _INDEXED:
+                await self.database[part.name].create_indexes(list(part.indexes))
 
     async def missing_indexes(self) -> list[str]:
         """The indexes of users and of what belongs to them, files and kept answers, that are not there: "users.email"."""
-        wanted = {
-            "users": USER_INDEXES,
-            KEPT_ANSWERS: KEPT_ANSWER_INDEXES,
-            SESSIONS: SESSION_INDEXES,
-            EVENTS: EVENT_INDEXES,
-            **FILE_INDEXES,
-        }
         with translated():
-            present = {name: await self.database[name].index_information() for name in wanted}
+            present = {part.name: await self.database[part.name].index_information() for part in _INDEXED}
         return [
-            f"{name}.{index.document['name']}"
-            for name, indexes in wanted.items()
-            for index in indexes
-            if index.document["name"] not in present[name]
+            f"{part.name}.{index.document['name']}"
+            for part in _INDEXED
+            for index in part.indexes
+            if index.document["name"] not in present[part.name]
         ]
 
     async def is_there(self) -> bool:

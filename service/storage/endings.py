@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from service.bounds import MAX_ENDED
 from service.schema.values import now
 from service.storage.client import Document
-from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.databases import ProjectDatabase
+from service.storage.layout import SESSIONS
 from service.storage.sessions import LIST_SECONDS
 
 # A token that is made while its session ends, and the clocks of two hosts.

@@ -12,8 +12,9 @@ from typing import Any
 
 from service.schema.values import now
 from service.storage.client import Document
-from service.storage.databases import EVENTS, ProjectDatabase
+from service.storage.databases import ProjectDatabase
 from service.storage.ids import new_id
+from service.storage.layout import EVENTS
 
 PAGE_SECONDS = 2.0
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from service.storage.account_states import STATE_FIELDS, AccountState, read_state
 from service.storage.client import Document
-from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.databases import ProjectDatabase
+from service.storage.layout import SESSIONS
 from service.storage.records import Projection
 from service.storage.sessions import Session, read_session
 

@@ -10,7 +10,8 @@ from datetime import datetime
 
 from service.bounds import MAX_LISTED_SESSIONS
 from service.storage.client import Document
-from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.databases import ProjectDatabase
+from service.storage.layout import SESSIONS
 from service.storage.records import Records
 
 LIST_SECONDS = 2.0

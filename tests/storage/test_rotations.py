@@ -12,7 +12,8 @@ from service.errors import Unavailable
 from service.schema.values import now
 from service.storage import rotations
 from service.storage.client import Database
-from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.databases import ProjectDatabase
+from service.storage.layout import SESSIONS
 from service.storage.records import Records
 from service.storage.rotations import Terms, Verdict, rotate
 

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from faults.waiting import waiting_for
-from service.storage.databases import EVENTS, SESSIONS
+from service.storage.layout import EVENTS, SESSIONS
 from tests.conftest import Api, MakeApi
 from tests.pool import Pool
 

@@ -15,7 +15,8 @@ from service.domain.projects.lookup import CACHE_SECONDS
 from service.schema.fields import build
 from service.schema.json_schema import validator
 from service.schema.values import now
-from service.storage.collections import INDEXES_AT_ONCE, OWN_INDEXES
+from service.storage.collections import INDEXES_AT_ONCE
+from service.storage.layout import DOCUMENT_INDEXES
 from service.storage.migrations import PROJECT_MIGRATIONS
 from service.storage.validator_migrations import remove_patterns
 from tests.conftest import Api, CommandRecorder, MakeApi
@@ -258,7 +259,7 @@ async def test_n21_of_an_empty_collection_a_few_indexes_are_made_at_a_time(api: 
     schema: Schema = {f"f{number}": {"type": "string", "index": True} for number in range(20)}
     await declare(api, schema)
     made = [len(command["indexes"]) for name, command in commands.commands if name == "createIndexes"]
-    assert sum(made) == len(OWN_INDEXES) + 20
+    assert sum(made) == len(DOCUMENT_INDEXES) + 20
     assert max(made) == INDEXES_AT_ONCE
     await added(api, {"f0": "x"})
     commands.commands.clear()
@@ -266,8 +267,8 @@ async def test_n21_of_an_empty_collection_a_few_indexes_are_made_at_a_time(api: 
     assert (await change(api, schema | more)).status_code == 200
     # Each command reads all documents, so here one has all indexes.
     made = [len(command["indexes"]) for name, command in commands.commands if name == "createIndexes"]
-    assert set(made) == {len(OWN_INDEXES) + 40}
-    assert len(api.database["c_things"].index_information()) == 1 + len(OWN_INDEXES) + 40
+    assert set(made) == {len(DOCUMENT_INDEXES) + 40}
+    assert len(api.database["c_things"].index_information()) == 1 + len(DOCUMENT_INDEXES) + 40
 
 
 def nested(kind: str, depth: int) -> dict[str, Any]:

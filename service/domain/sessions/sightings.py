@@ -16,7 +16,8 @@ from typing import Any
 from service.bounds import MAX_NOTED_SESSIONS, MAX_SIGHTINGS
 from service.domain.projects.lookup import Project
 from service.errors import ServiceError
-from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.databases import ProjectDatabase
+from service.storage.layout import SESSIONS
 from service.storage.sightings import Sighting, note_sightings
 
 EVERY_SECONDS = 1.0

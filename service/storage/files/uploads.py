@@ -20,8 +20,9 @@ from service.errors import ServiceError, UploadLost
 from service.schema.values import now
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.files.deletions import INTENTS, STANDING, condemn, remove
+from service.storage.files.deletions import STANDING, condemn, remove
 from service.storage.files.stored import CHUNK_BYTES, CHUNKS, FILES, FileMetadata
+from service.storage.layout import INTENTS
 
 Result = TypeVar("Result")
 

@@ -16,8 +16,9 @@ from bson import Int64
 from service.errors import DuplicateValue, FileNotFound
 from service.schema.values import now
 from service.storage.databases import ProjectDatabase
-from service.storage.files.deletions import INTENTS, STANDING
+from service.storage.files.deletions import STANDING
 from service.storage.files.stored import CHUNK_BYTES, CHUNKS, FILES, VARIANT, StoredFile, find_files
+from service.storage.layout import INTENTS
 from service.storage.records import translated
 
 # The time to make one variant, after which another process may begin.
