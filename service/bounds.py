@@ -506,6 +506,15 @@ MAX_AUDIT_COUNTED = Bound(
     10_000, "changes that `omitted` of an audit entry counts", protects=LOOP, past="the rest is not counted"
 )
 
+# Backups.
+DAMAGED = "422 backup_damaged"
+MAX_BACKUP_RATIO = Bound(200, "bytes that one byte of a backup's member may become", protects=MEMORY, past=DAMAGED)
+MAX_BACKUP_DEPTH = Bound(
+    100, "objects and arrays inside one another in a backup's document", protects=LOOP, past=DAMAGED
+)
+MAX_DOCUMENT_BYTES = Bound(16_777_216, "bytes of a backup's document", protects=MEMORY, past=DAMAGED)
+MAX_BACKUP_JSON = Bound(16_777_216, "bytes of a backup's JSON member", protects=MEMORY, past=DAMAGED)
+
 
 def every_bound() -> list[Bound]:
     """The rows of the table, in the order of this page."""

@@ -22,7 +22,8 @@ ServiceError
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady ── NewerData
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored,
 │                    FactorMissing
-└── ConfigurationError (the command line and the start) ── InvalidConfiguration 422
+└── ConfigurationError (the command line and the start) ── InvalidConfiguration 422; BackupError ── BackupDamaged 422,
+                   BackupForeign 422, BackupTooNew 422, HistoryLost 503, ProjectBusy 409 ── CatalogChanged
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -938,6 +939,54 @@ class InvalidConfiguration(ConfigurationError):
 
     def body(self) -> dict[str, Any]:
         return {"detail": [violation.as_dict() for violation in self.violations], "code": self.code}
+
+
+class BackupError(ConfigurationError):
+    """A backup that cannot be taken or used. The command line prints the code before the detail."""
+
+    status = 422
+
+
+class BackupDamaged(BackupError):
+    """The file is no backup, or not all of one; `detail` names the member."""
+
+    code = "backup_damaged"
+
+
+class BackupForeign(BackupError):
+    """The backup is whole, and was not made with this SECRET_KEY: its maker chose the users in it."""
+
+    code = "backup_foreign"
+
+
+class BackupTooNew(BackupError):
+    """A later version of the service made the backup."""
+
+    code = "backup_too_new"
+
+
+class ProjectBusy(BackupError):
+    """Another backup of the project runs, or its collections changed during each attempt."""
+
+    status = 409
+    code = "project_busy"
+
+
+class CatalogChanged(ProjectBusy):
+    """A collection was made, dropped or made again while it was read: the reader begins again."""
+
+    detail = "Collections of the project were made or dropped during the backup; try again"
+
+
+class HistoryLost(BackupError):
+    """MongoDB no longer keeps the moment of which the backup was to be."""
+
+    status = 503
+    code = "history_lost"
+    detail = (
+        "MongoDB no longer keeps the moment of the backup: raise its parameter minSnapshotHistoryWindowInSeconds above "
+        "the seconds that the backup takes, and try again"
+    )
 
 
 class RejectedByValidator(ServiceError):

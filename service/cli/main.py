@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import Abort, TyperException
 from typer.main import get_command
 
-from service.errors import ServiceError
+from service.errors import BackupError, ServiceError
 
 # A shell that completes a line calls the program with this variable.
 COMPLETION = "_AUTH_COLLECTIONS_COMPLETE"
@@ -106,6 +106,8 @@ def main() -> None:
         status = app.main(standalone_mode=False)
     except TyperException as error:
         _fail(error.format_message(), 2)
+    except BackupError as error:
+        _fail(f"{error.code}: {error.detail}", 1)
     except ServiceError as error:
         _fail(error.detail, 1)
     except (Abort, KeyboardInterrupt):

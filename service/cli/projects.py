@@ -9,6 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, print_json, print_values, read_pairs
+from service.cli.portable import backup, verify
 from service.cli.runtime import run_on_foundation
 from service.errors import ConfigurationError
 from service.schema.values import write_time
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 project_app = typer.Typer(
     help="Create and change projects.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
 )
+project_app.command()(backup)
+project_app.command()(verify)
 
 ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id.")]
 

@@ -41,6 +41,7 @@ class Action(StrEnum):
     AGGREGATION_DELETED = "aggregation.deleted"
     USER_ACTED_AS = "user.acted_as"
     MAILBOX_READ = "mailbox.read"
+    BACKUP_MADE = "backup.made"
 
 
 def is_action(text: str) -> bool:

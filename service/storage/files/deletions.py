@@ -13,10 +13,11 @@ from bson import ObjectId
 
 from service.storage.client import Document, within
 from service.storage.databases import ProjectDatabase
+from service.storage.files.holds import IN_FORCE
 from service.storage.files.stored import CHUNKS, FILES, VARIANT
+from service.storage.layout import INTENTS
 from service.storage.records import translated
 
-INTENTS = "uploads"
 # An upload renews its intent at least every ten minutes; after an hour without renewal its process is gone.
 ABANDONED_AFTER = timedelta(hours=1)
 SWEEP_SECONDS = 60.0
@@ -64,12 +65,17 @@ async def condemn_owned(database: ProjectDatabase, owner: str, names: Mapping[st
 
 
 async def remove(database: ProjectDatabase, intent: ObjectId) -> int:
-    """Removes the files of a condemned intent, then the intent; returns how many files it named."""
+    """Removes the files of a condemned intent, then the intent; returns how many files it named.
+
+    While the files are held, it removes none, and leaves the intent to a later sweep. Both are read at once: an intent
+    that was read before a hold began is still there, with its names, at the moment of which the holder reads.
+    """
     files = database.database
     with translated(), within(SWEEP_SECONDS):
-        document = await files[INTENTS].find_one({"_id": intent, "condemned": True})
-        if document is None:
+        found = await files[INTENTS].find({"$or": [{"_id": intent, "condemned": True}, IN_FORCE]}).to_list()
+        if [document["_id"] for document in found] != [intent]:
             return 0
+        document = found[0]
         # Removes the file first: a reader then gets a 404, and no file without its bytes. In the order of names, so a
         # variant that is stored meanwhile is met behind its image.
         named = [*document["files"], *(re.compile(f"^{re.escape(name)}{VARIANT}") for name in document["files"])]

@@ -9,8 +9,9 @@ from bson import ObjectId
 from service.errors import UploadLost
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.files.deletions import INTENTS, remove
+from service.storage.files.deletions import remove
 from service.storage.files.stored import FILES
+from service.storage.layout import INTENTS
 from service.storage.records import translated
 
 # Maximum number of files that one intent names, and so that one command removes.
@@ -62,13 +63,18 @@ async def _condemn(database: ProjectDatabase, names: Collection[str]) -> ObjectI
 async def remove_files_of(database: ProjectDatabase, collection: str) -> None:
     """Removes all files of the documents of a collection that takes no more writes.
 
-    Every step may be repeated. Files of an upload under way are removed too.
+    Every step may be repeated. Files of an upload under way are removed too. Held files are condemned, and left to a
+    sweep.
     """
-    fields = {"_id": 1}
-    while True:
-        with translated():
-            cursor = database.database[FILES].find({"metadata.collection": collection}, fields, limit=FILES_AT_ONCE)
-            names = [file["_id"] for file in await cursor.to_list()]
-        if not names:
-            return
+    last = ""
+    while names := await _names_after(database, collection, last):
         await remove(database, await _condemn(database, names))
+        last = names[-1]
+
+
+async def _names_after(database: ProjectDatabase, collection: str, last: str) -> list[str]:
+    """The next files of the collection's documents, in the order of their names."""
+    match = {"metadata.collection": collection, "_id": {"$gt": last}}
+    with translated():
+        cursor = database.database[FILES].find(match, {"_id": 1}, sort=[("_id", 1)], limit=FILES_AT_ONCE)
+        return [file["_id"] for file in await cursor.to_list()]

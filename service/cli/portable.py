@@ -1,0 +1,148 @@
+"""`auth-collections project backup`, `verify`: a project as one file."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.exceptions import TyperException
+
+from service.cli.output import AsJson, print_json, print_values
+from service.cli.runtime import run_on_foundation
+from service.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from service.cli.progress import Progressing
+    from service.domain.portable.taking import Taken, Wanted
+    from service.foundation import Foundation
+
+STDOUT = "-"
+ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id.")]
+
+
+class _Stdout:
+    """A sink that cannot be emptied: a backup to it has one attempt."""
+
+    def write(self, data: bytes, /) -> None:
+        try:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            raise ConfigurationError(f"stdout: {error.strerror}") from None
+
+
+def backup(
+    project_id: ProjectId,
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help="The file to write; `-` is stdout; <id>-<time>.zip by default."),
+    ] = None,
+    without: Annotated[
+        str, typer.Option("--without", metavar="PARTS", help="Leave out some of events,sessions,files.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Write one project into one file, as it is at one moment, while the service runs."""
+    from service.cli.progress import show_progress
+    from service.domain.portable.taking import Wanted
+
+    parts = _read_parts(without)
+    if file == STDOUT:
+        with show_progress(as_json=False) as progress:
+            run_on_foundation(lambda base: _write_out(base, Wanted(project_id, parts, attempts=1), progress))
+        return
+    path = Path(file or f"{project_id}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.zip")
+    with show_progress(as_json=as_json) as progress:
+        taken = run_on_foundation(lambda base: _write_file(base, Wanted(project_id, parts), path, progress))
+    print_values({"path": str(path), **_describe(taken)}, as_json=as_json)
+
+
+def _read_parts(text: str) -> frozenset[str]:
+    from service.domain.portable.taking import LEAVABLE
+
+    parts = frozenset(text.split(",")) if text else frozenset[str]()
+    if unknown := sorted(parts - LEAVABLE.keys()):
+        raise TyperException(f"--without {unknown[0]}: expected some of {','.join(LEAVABLE)}")
+    return parts
+
+
+async def _write_out(base: "Foundation", wanted: "Wanted", progress: "Progressing") -> None:
+    from service.domain.portable import build_portable
+    from service.domain.portable.taking import note_backup, take_backup
+
+    portable = build_portable(base)
+    await note_backup(portable, await take_backup(portable, wanted, _Stdout, progress.advance))
+
+
+async def _write_file(base: "Foundation", wanted: "Wanted", path: Path, progress: "Progressing") -> "Taken":
+    """The entry comes first: there is no backup under its name without one."""
+    from service.domain.portable import build_portable
+    from service.domain.portable.taking import note_backup, take_backup
+    from service.domain.portable.targets import FileTarget
+
+    portable = build_portable(base)
+    with FileTarget(path) as target:
+        taken = await take_backup(portable, wanted, target.begin, progress.advance)
+        await note_backup(portable, taken)
+        target.publish()
+    return taken
+
+
+def _describe(taken: "Taken") -> dict[str, Any]:
+    manifest = taken.manifest
+    return {
+        "project_id": manifest.project_id,
+        "bytes": taken.bytes,
+        "sha256": taken.sha256,
+        "documents": manifest.documents,
+        "files": manifest.files,
+        "consistency": manifest.consistency,
+        "warnings": manifest.warnings,
+    }
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")],
+    against: Annotated[
+        str, typer.Option("--against", metavar="ID", help="Compare its records with those of a project, as it is now.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Read a backup to its end: its directory, digests, counts and maker. Status 1 where something is wrong or differs."""
+    from service.cli.progress import show_progress
+
+    with show_progress(as_json=as_json) as progress:
+        found = run_on_foundation(lambda base: _verify(base, file, against, progress))
+    if as_json:
+        print_json(found)
+    else:
+        lines = [
+            f"{found['documents']} documents and {found['files']} files of {found['taken_at']}: as they were written"
+        ]
+        lines += [f"warning: {warning}" for warning in found["warnings"]]
+        lines += [f"{name} differs from the project's" for name in found["differing"]]
+        typer.echo("\n".join(lines))
+    if found["differing"]:
+        raise typer.Exit(1)
+
+
+async def _verify(base: "Foundation", file: Path, against: str, progress: "Progressing") -> dict[str, Any]:
+    from service.domain.portable import build_portable
+    from service.domain.portable.reading import open_backup
+    from service.domain.portable.verifying import check_content, check_maker, compare_with_project
+
+    portable = build_portable(base)
+    with open_backup(file) as opened:
+        check_content(opened, progress.advance)
+        check_maker(portable, opened)
+        manifest = opened.manifest
+        differing = await compare_with_project(portable, manifest, against) if against else []
+    return {
+        "project_id": manifest.project_id,
+        "taken_at": manifest.taken_at,
+        "documents": manifest.documents,
+        "files": manifest.files,
+        "warnings": manifest.warnings,
+        "differing": differing,
+    }

@@ -1,0 +1,1 @@
+"""Tests of backups: the file, its making and its verification."""
