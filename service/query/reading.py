@@ -208,6 +208,16 @@ class ManyValues:
             if isinstance(value, list):
                 yield from value
 
+    def _flat(self) -> list[Any]:
+        """As `each`, without the arrays themselves, which no condition compares; it takes less time for many values."""
+        flat = list[Any]()
+        for value in self.found:
+            if isinstance(value, list):
+                flat += value
+            else:
+                flat.append(value)
+        return flat
+
     def child(self, name: str) -> "PathValues":
         """The values of the field `name`, of the objects here and of those that are elements of arrays here."""
         if self._children is None:
@@ -217,7 +227,7 @@ class ManyValues:
     @property
     def sets(self) -> Sets:
         if self._sets is None:
-            self._sets = sort_by_bracket(list(self.each()))
+            self._sets = sort_by_bracket(self._flat())
         return self._sets
 
     def has(self, bracket: str, value: Any) -> bool:
