@@ -457,6 +457,7 @@ MAX_WORKER_UNSENT_BYTES = Bound(
 MAX_OPERATORS = Bound(200, "operators", protects=MONGODB, past="409 operator_limit")
 MAX_OPERATOR_SESSIONS = Bound(20, "sessions of an operator", protects=MONGODB, past="the oldest ends")
 MAX_OPERATOR_TOKENS = Bound(50, "tokens of an operator in force", protects=MONGODB, past="409 token_limit")
+MAX_ACTING = Bound(10, "sessions in which an operator acts as users at once", protects=MONGODB, past="the oldest ends")
 MAX_INVITATIONS = Bound(200, "open invitations of operators", protects=MONGODB, past="409 operator_limit")
 MAX_OPERATOR_ROLES = Bound(200, "projects in which an operator has a role", protects=MONGODB, past=INVALID)
 MAX_SCOPES = Bound(20, "scopes of an operator's token", protects=MONGODB, past=INVALID)

@@ -5,7 +5,8 @@ ServiceError
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, InvalidIdToken, WrongPassword, WrongCredentials,
 │                     FactorRequired, InvalidFactor, InvalidPasskey, OperatorRequired
 ├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, EnrolmentRequired, FactorsOff, StepUpRequired,
-│                  PermissionRequired, CrossOrigin, HttpsRequired, ConfirmationRequired, ScopeExceeded
+│                  PermissionRequired, CrossOrigin, HttpsRequired, ConfirmationRequired, ScopeExceeded,
+│                  NotWhileActing, ActingOff
 ├── NotFound 404 ── UserNotFound, SessionNotFound, FactorNotFound, CollectionNotFound, DocumentNotFound, FileNotFound,
 │                ProjectNotFound, KeyNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound,
 │                MailNotFound, OperatorNotFound, InvitationNotFound, TokenNotFound
@@ -329,6 +330,20 @@ class ConfirmationRequired(Forbidden):
 
     code = "confirmation_required"
     detail = "Confirm your session first, or name this area in the token's scopes"
+
+
+class NotWhileActing(Forbidden):
+    """An operator who acts as a user may not change the account, nor do what needs a recent sign-in."""
+
+    code = "not_while_acting"
+    detail = "An operator who acts as a user cannot do this"
+
+
+class ActingOff(Forbidden):
+    """The project's `ACT_AS` is false: operators cannot act as its users."""
+
+    code = "acting_off"
+    detail = "Operators cannot act as users of this project; its ACT_AS decides that"
 
 
 class ScopeExceeded(Forbidden):

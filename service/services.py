@@ -119,7 +119,7 @@ def build_services(settings: Settings) -> Services:
         password_range_url=settings.password_range_url,
     )
     documents = build_documents(base, collections, files)
-    operators = build_operators(base, limits, accounts.passwords, _operator_rules(settings))
+    operators = build_operators(base, limits, accounts.passwords, sessions, _operator_rules(settings))
     sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
     realtime = build_realtime(base, files.protection, sessions, partial(_connect_feed, settings))
     traffic = build_traffic(base, realtime.count_sockets, megabytes=settings.request_log_mb)

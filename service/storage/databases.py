@@ -131,6 +131,10 @@ class ProjectDatabase:
                 await act()
         return result
 
+    def join(self, session: ClientSession | None) -> "ProjectDatabase":
+        """The database as part of a transaction that has begun, which is the caller's to commit."""
+        return self if session is None else self._bound(session)
+
     def _bound(self, session: ClientSession) -> "ProjectDatabase":
         return ProjectDatabase(self.database, session, file_urls=self.file_urls, watch=self._watch)
 

@@ -43,13 +43,15 @@ class EventType(StrEnum):
     FACTOR_REMOVED = "factor_removed"
     RECOVERY_CODES_MADE = "recovery_codes_made"
     RECOVERY_CODE_USED = "recovery_code_used"
+    ACTED_AS = "acted_as"
 
 
 class Actor(StrEnum):
-    """Who made it happen: the user, or a server with the secret key."""
+    """The cause of an event: the user, a server with the secret key, or an operator of the deployment."""
 
     USER = "user"
     SERVER = "server"
+    OPERATOR = "operator"
 
 
 @dataclass(frozen=True, slots=True)

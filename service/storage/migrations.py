@@ -143,6 +143,7 @@ SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the audit log", ensure_audit_indexes),
     SystemMigration("operators, their sessions, tokens and invitations", ensure_operator_indexes),
     SystemMigration("the hours of usage", ensure_usage_indexes),
+    SystemMigration("operators who act as users", ensure_operator_indexes),
 )
 
 Step = tuple[str, Callable[[], Awaitable[None]]]

@@ -7,6 +7,7 @@ from service.storage.records import translated
 
 OPERATORS, SESSIONS = "operators", "operator_sessions"
 TOKENS, INVITATIONS = "operator_tokens", "operator_invitations"
+ACTING = "operator_acting"
 OF_OPERATOR = IndexModel([("operator_id", ASCENDING)], name="operator_id")
 
 
@@ -20,6 +21,7 @@ INDEXES = {
     SESSIONS: [OF_OPERATOR, _expiry("expires_at")],
     TOKENS: [OF_OPERATOR, _expiry("purge_at")],
     INVITATIONS: [OF_OPERATOR, _expiry("expires_at")],
+    ACTING: [OF_OPERATOR, IndexModel([("session", ASCENDING)], name="session"), _expiry("expires_at")],
 }
 
 

@@ -13,12 +13,13 @@ from pymongo import ASCENDING
 
 from service.errors import DuplicateValue, OperatorExists
 from service.storage.client import ClientSession, Document
-from service.storage.databases import Databases
-from service.storage.operator_indexes import INVITATIONS, OPERATORS, SESSIONS, TOKENS
+from service.storage.databases import Databases, ProjectDatabase
+from service.storage.operator_indexes import ACTING, INVITATIONS, OPERATORS, SESSIONS, TOKENS
 from service.storage.records import Records
 from service.storage.transactions import in_transaction
 
 Result = TypeVar("Result")
+Forget = Callable[[str, str], Awaitable[None]]
 
 # Records of `canary`: the deployment's id, and one that each change of owners writes, so that two at once conflict.
 DEPLOYMENT, OWNERS = "deployment", "owners"
@@ -27,24 +28,42 @@ DEPLOYMENT, OWNERS = "deployment", "owners"
 class OperatorDatabase:
     """The records of operators, in a transaction where there is a `session`."""
 
-    def __init__(self, databases: Databases, session: ClientSession | None = None) -> None:
+    def __init__(
+        self, databases: Databases, session: ClientSession | None = None, forget: Forget | None = None
+    ) -> None:
+        """`forget` is called, after a commit, with each user of a project whose session ended: `ended`."""
         system = databases.system
+        self.ended: list[tuple[str, str]] = []
+        self._forget = forget
         self._databases = databases
         self.session = session
         self.operators = Records(system[OPERATORS], session)
         self.sessions = Records(system[SESSIONS], session)
         self.tokens = Records(system[TOKENS], session)
         self.invitations = Records(system[INVITATIONS], session)
+        self.acting = Records(system[ACTING], session)
         self._marks = Records(system["canary"], session)
         self._projects = Records(system["projects"], session)
 
     async def in_transaction(self, work: Callable[["OperatorDatabase"], Awaitable[Result]]) -> Result:
         """Returns the result of `work`, once all its writes are committed. It may run several times."""
 
-        async def attempt(session: ClientSession) -> Result:
-            return await work(OperatorDatabase(self._databases, session))
+        bound = self
 
-        return await in_transaction(self._databases.client, attempt)
+        async def attempt(session: ClientSession) -> Result:
+            nonlocal bound
+            bound = OperatorDatabase(self._databases, session)
+            return await work(bound)
+
+        result = await in_transaction(self._databases.client, attempt)
+        if self._forget is not None:
+            for project_id, user_id in bound.ended:
+                await self._forget(project_id, user_id)
+        return result
+
+    def project(self, project_id: str) -> ProjectDatabase:
+        """The database of a project, as part of the transaction."""
+        return self._databases.project(project_id).join(self.session)
 
     async def find_deployment_id(self, proposed: str) -> str:
         """The id of this deployment, which is `proposed` where it has none yet."""

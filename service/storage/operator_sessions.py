@@ -54,8 +54,11 @@ async def find_token(database: OperatorDatabase, hash_: str) -> Document | None:
     return rows[0] if rows else None
 
 
-async def open_session(database: OperatorDatabase, session: Document, lives_ms: int, *, confirms: bool) -> None:
-    """Stores a session, and ends the oldest of an operator that has too many. A part of a transaction."""
+async def open_session(database: OperatorDatabase, session: Document, lives_ms: int, *, confirms: bool) -> list[str]:
+    """Stores a session, and ends the oldest of an operator that has too many, whose hashes it returns.
+
+    A part of a transaction.
+    """
     times: Document = {"last_seen_at": "$$NOW"} | ({"confirmed_at": "$$NOW"} if confirms else {})
     await database.sessions.create({"_id": session["_id"]}, created(session, lives_ms=lives_ms, also=times))
     stages: list[Mapping[str, Any]] = [
@@ -65,8 +68,10 @@ async def open_session(database: OperatorDatabase, session: Document, lives_ms: 
         {"$project": {"_id": 1}},
     ]
     rows = await database.sessions.aggregate(stages, size=MAX_OPERATOR_SESSIONS)
-    if rows:
-        await database.sessions.delete_many({"_id": {"$in": [row["_id"] for row in rows]}})
+    ended = [row["_id"] for row in rows]
+    if ended:
+        await database.sessions.delete_many({"_id": {"$in": ended}})
+    return ended
 
 
 async def list_sessions(database: OperatorDatabase, operator_id: str, version: int, idle_ms: int) -> list[Document]:

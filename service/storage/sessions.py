@@ -1,6 +1,7 @@
 """The sessions of one project's users, one for each sign-in; `endings` has their end.
 
-`sessions`: {_id, user_id, ver, created_at, last_used_at, auth_time, expires_at, tokens_until, ip, user_agent, amr, aal, count}.
+`sessions`: {_id, user_id, ver, created_at, last_used_at, auth_time, expires_at, tokens_until, ip, user_agent, amr, aal, count,
+operator_id?}.
 The TTL index only cleans up; the stored time decides.
 """
 
@@ -21,6 +22,8 @@ LIST_SECONDS = 2.0
 class Session:
     """One sign-in. Its tokens have the user's `version`, and the last of them ends at `tokens_until`.
 
+    With an `operator_id` it is that of an operator who acts as the user.
+
     `amr` are the ways in which the user was recognized (RFC 8176), at `auth_time`, and `aal` the level that they reach.
     """
 
@@ -37,6 +40,7 @@ class Session:
     amr: tuple[str, ...]
     aal: int
     count: int = 0
+    operator_id: str | None = None
 
 
 class SessionRecords:
@@ -63,6 +67,7 @@ class SessionRecords:
                 "amr": list(session.amr),
                 "aal": session.aal,
                 "count": session.count,
+                **({"operator_id": session.operator_id} if session.operator_id is not None else {}),
             }
         )
 
@@ -101,4 +106,5 @@ def read_session(record: Document) -> Session:
         amr=tuple(record["amr"]),
         aal=record["aal"],
         count=record["count"],
+        operator_id=record.get("operator_id"),
     )

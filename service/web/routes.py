@@ -26,8 +26,8 @@ from service.web.flows import links
 from service.web.mails import endpoints as mails
 from service.web.openapi.endpoint import arrange, find_declared, mirror
 from service.web.operations import endpoints as operations
+from service.web.operators import acting, me, system
 from service.web.operators import endpoints as operators
-from service.web.operators import me, system
 from service.web.operators import sign_in as operator_sign_in
 from service.web.projects import endpoints as projects
 from service.web.projects import keys as project_keys
@@ -195,6 +195,7 @@ GET    /docs/{asset}
 ADMIN_MODULES = (
     audit,
     contracts,
+    acting,
     docs,
     live,
     me,
@@ -260,6 +261,8 @@ GET    /admin/v1/projects/{project_id}/mailbox
 GET    /admin/v1/projects/{project_id}/mailbox/{id}/html
 GET    /admin/v1/audit
 GET    /admin/v1/projects/{project_id}/audit
+POST   /admin/v1/projects/{project_id}/users/{id}/act-as
+DELETE /admin/v1/projects/{project_id}/users/{id}/act-as/{sid}
 GET    /admin/v1/projects/{project_id}/requests
 GET    /admin/v1/usage
 GET    /admin/v1/projects/{project_id}/usage

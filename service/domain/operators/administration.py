@@ -97,8 +97,12 @@ class OperatorAdministration:
 
     async def end_sessions(self, operator_id: str) -> None:
         """Ends all sessions of an operator. Raises OperatorNotFound."""
-        await _read_one(self._database, operator_id)
-        await end_all(self._database, operator_id)
+
+        async def write(database: OperatorDatabase) -> None:
+            await _read_one(database, operator_id)
+            await end_all(database, operator_id)
+
+        await self._database.in_transaction(write)
 
 
 async def _read_one(database: OperatorDatabase, operator_id: str) -> Operator:

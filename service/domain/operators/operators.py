@@ -1,13 +1,16 @@
 """The parts of what operators are, and the rules of this deployment for them."""
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from service.domain.access.caller import AdminCaller
 from service.domain.accounts.passwords import Passwords
 from service.domain.audit.audit import Audit
 from service.domain.audit.origin import AuditActor
 from service.domain.limits.limiter import Limits
+from service.domain.operators.acting import Acting
 from service.domain.operators.administration import OperatorAdministration
 from service.domain.operators.factors import Factors
 from service.domain.operators.invitations import Invitations
@@ -18,6 +21,8 @@ from service.domain.operators.tokens import OperatorTokens
 from service.domain.operators.uses import Uses
 from service.domain.permissions import EVERY, Rights
 from service.domain.projects.secrets import SecretBox
+from service.domain.sessions.sessions import Sessions
+from service.errors import ServiceError
 from service.storage.databases import Databases
 from service.storage.operator_records import OperatorDatabase
 
@@ -48,6 +53,7 @@ class Operators:
         databases: Databases,
         limits: Limits,
         passwords: Passwords,
+        sessions: Sessions,
         secret_box: SecretBox,
         audit: Audit,
         rules: OperatorRules,
@@ -55,7 +61,7 @@ class Operators:
         key: bytes,
     ) -> None:
         self.rules = rules
-        self._database = OperatorDatabase(databases)
+        self._database = OperatorDatabase(databases, forget=partial(_forget_user, sessions))
         self._deployment_id = ""
         self.uses = Uses(databases)
         self.limits = OperatorLimits(limits, key, rules.limit)
@@ -68,6 +74,7 @@ class Operators:
         self.invitations = Invitations(self._database, self.sessions, self.factors, passwords, audit, console=console)
         self.tokens = OperatorTokens(self._database, self.uses, audit)
         self.administration = OperatorAdministration(self._database, audit)
+        self.acting = Acting(self._database, sessions, audit)
 
     async def deployment_id(self) -> str:
         """Eight hex digits that keep the cookies of two deployments on one host apart."""
@@ -79,6 +86,12 @@ class Operators:
     async def has_operators(self) -> bool:
         """True once there is an operator: the last owner cannot be removed."""
         return await self._database.exist()
+
+
+async def _forget_user(sessions: Sessions, project_id: str, user_id: str) -> None:
+    """A session of the user has ended: what rules know of the user is read again."""
+    with suppress(ServiceError):
+        sessions.access.forget_user(await sessions.projects.by_id(project_id), user_id)
 
 
 def command_line(user: str) -> AdminCaller:

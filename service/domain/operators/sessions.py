@@ -21,6 +21,7 @@ from service.domain.operators.uses import Uses
 from service.domain.permissions import Rights
 from service.domain.sessions.sessions import Client
 from service.errors import OperatorRequired, SessionNotFound
+from service.storage.acting import end_acting
 from service.storage.client import Document
 from service.storage.operator_records import OperatorDatabase
 from service.storage.operator_sessions import FULL, beginning, find_session, list_sessions, open_session
@@ -116,11 +117,13 @@ class OperatorSessions:
         async def write(database: OperatorDatabase) -> None:
             if new.replaces is not None:
                 was_there = await database.sessions.delete({"_id": new.replaces})
+                await _hand_over(database, new.replaces, record)
                 if new.must_replace and not was_there:
                     raise OperatorRequired(has_operators=True)
             if work is not None:
                 await work(database)
-            await open_session(database, record, lives_ms, confirms=new.confirms and is_full)
+            for hash_ in await open_session(database, record, lives_ms, confirms=new.confirms and is_full):
+                await end_acting(database, {"session": hash_})
 
         await self._database.in_transaction(write)
         caller = await self.find(cookie)
@@ -138,14 +141,22 @@ class OperatorSessions:
     async def end(self, caller: SessionCaller, session_id: str) -> None:
         """Raises SessionNotFound."""
         match = {**beginning(session_id), "operator_id": caller.operator_id}
-        if not ID.fullmatch(session_id) or not await self._database.sessions.delete(match):
+        if not ID.fullmatch(session_id):
             raise SessionNotFound
+
+        async def write(database: OperatorDatabase) -> None:
+            if not await database.sessions.delete(match):
+                raise SessionNotFound
+            await end_acting(database, {"session": match["_id"]})
+
+        await self._database.in_transaction(write)
 
     async def sign_out(self, caller: SessionCaller) -> None:
         operator = caller.operator
 
         async def write(database: OperatorDatabase) -> None:
             if await database.sessions.delete({"_id": caller.session.hash}):
+                await end_acting(database, {"session": caller.session.hash})
                 act = act_on(Action.OPERATOR_SIGNED_OUT, operator.id, operator.email)
                 await self._audit.record(database.session, act)
 
@@ -153,6 +164,17 @@ class OperatorSessions:
 
 
 async def end_all(database: OperatorDatabase, operator_id: str, *, but: str | None = None) -> None:
-    """Ends all sessions of an operator, `but` the one with that hash. A part of a transaction."""
+    """Ends all sessions of an operator, `but` the one with that hash, and those in which it acts as users.
+
+    A part of a transaction.
+    """
+    await end_acting(database, {"operator_id": operator_id})
     match: Document = {"operator_id": operator_id} | ({} if but is None else {"_id": {"$ne": but}})
     await database.sessions.delete_many(match)
+
+
+async def _hand_over(database: OperatorDatabase, replaced: str, session: Document) -> None:
+    """The sessions in which an operator acts go on with its next session; those of another one end."""
+    own: Document = {"session": replaced, "operator_id": session["operator_id"]}
+    await database.acting.update_many(own, {"$set": {"session": session["_id"]}})
+    await end_acting(database, {"session": replaced})

@@ -46,6 +46,7 @@ GROUPS: Mapping[str, Mapping[str, SettingForm]] = {
         "SESSION_IDLE": SettingForm("Life of an unused session", "seconds", NO_LIMIT),
         "REFRESH_GRACE": SettingForm("Grace for a used refresh token", "seconds", "none"),
         "REFRESH_LIMIT": SettingForm("Refreshes of a session", AN_HOUR, NO_LIMIT),
+        "ACT_AS": SettingForm("Operators may act as users"),
     },
     "Pages and apps": {
         "CORS_ORIGINS": SettingForm("Origins that may call the service"),

@@ -227,6 +227,8 @@ class ProjectSettings(BaseModel):
     """If true, clients can follow the users that the rules let them read; MongoDB then keeps each user's earlier
     record.
     """
+    act_as: bool = True
+    """If false, operators of the deployment cannot act as users of the project."""
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
 

@@ -30,6 +30,8 @@ MAX_TOKEN = 3_072
 BYTES_OF_CALLER = 400
 # It never changes whose a session is.
 OWNER_SECONDS = 86_400
+# The kind of those who act as a user, before their id.
+OPERATOR = "operator:"
 
 
 class _Claims(JWTClaimsRegistry):
@@ -74,6 +76,9 @@ class Tokens:
             "amr": session.amr,
             "auth_time": unix_seconds(session.auth_time),
         }
+        if session.operator_id is not None:
+            # RFC 8693 section 4.1: the one who acts.
+            claims["act"] = {"sub": OPERATOR + session.operator_id}
         if custom:
             claims["claims"] = custom
         if project.settings.has_refresh_tokens:
@@ -141,6 +146,7 @@ def caller_of(project: Project, claims: Mapping[str, Any]) -> UserCaller:
         claims.get("sid"),
         claims.get("auth_time", 0),
         claims.get("aal", 1),
+        claims["act"]["sub"].removeprefix(OPERATOR) if "act" in claims else None,
     )
 
 

@@ -7,13 +7,18 @@ import time
 
 from service.domain.access.caller import UserCaller
 from service.domain.sessions.admission import has_factors
-from service.errors import STEP_UP_SECONDS, StepUpRequired
+from service.errors import STEP_UP_SECONDS, NotWhileActing, StepUpRequired
 from service.storage.databases import ProjectDatabase
 from service.storage.factors import find_state
 
 
 async def require_recent(caller: UserCaller) -> None:
-    """Raises StepUpRequired if the caller's sign-in is older than ten minutes, of unknown time, or too weak."""
+    """Raises StepUpRequired if the caller's sign-in is older than ten minutes, of unknown time, or too weak.
+
+    Raises NotWhileActing for an operator who acts as the user.
+    """
+    if caller.operator_id is not None:
+        raise NotWhileActing
     if time.time() - caller.auth_time > STEP_UP_SECONDS:
         raise StepUpRequired
     await require_level(caller.project.database, caller)

@@ -102,6 +102,7 @@ async def read_profile(request: Request, caller: UserCaller, services: Services)
 @of_user(
     "PUT /auth-collections/user",
     description="Sets the named fields of `data` and leaves the others.",
+    while_acting=True,
     parameters=(IF_MATCH,),
     body={"two fields": {"name": "Ann B.", "age": 34}},
     answer=Success("The user afterwards", EXAMPLE_PROFILE, ETAG),

@@ -1,4 +1,6 @@
-"""Writes of data by operators, with an entry in the audit log that begins before the write and gets its status after it.
+"""Writes of data by operators, also of those who act as users, with an entry in the audit log.
+
+The entry begins before the write and gets its status after it.
 
 A process that dies between the two leaves `begun`: the write may have happened or not. The names of the written fields
 are noted while the handler reads them, and stored with the status.
@@ -12,10 +14,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import OperatorCaller
+from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.audit.audit import Act, Target
 from service.domain.audit.changes import AuditChange, keep_changes
-from service.errors import ServiceError
+from service.errors import NotWhileActing, ServiceError
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.http.json_body import NOTED
@@ -27,7 +29,7 @@ def audited(handler: Handler, action: str) -> Handler:
     """`handler`, around which an entry of `action` begins and ends. A dry run has none, for it writes nothing."""
 
     @wraps(handler)
-    async def handle(request: Request, caller: OperatorCaller, services: Services) -> Response:
+    async def handle(request: Request, caller: ProjectCaller, services: Services) -> Response:
         if ("dry_run", "true") in parse_pairs(request.scope["query_string"]):
             return await handler(request, caller, services)
         bodies = request.scope["state"][NOTED] = list[dict[str, Any]]()
@@ -48,7 +50,7 @@ def audited(handler: Handler, action: str) -> Handler:
     return handle
 
 
-def _find_target(request: Request, caller: OperatorCaller) -> Target:
+def _find_target(request: Request, caller: ProjectCaller) -> Target:
     """The document or user of the path, else its collection, else the project."""
     parameters, path = request.path_params, request.scope["route"].path
     if "id" in parameters:
@@ -62,3 +64,18 @@ def _list_names(bodies: list[dict[str, Any]]) -> list[AuditChange]:
     """The names of the fields in `data`, without their values."""
     names = {name for body in bodies if isinstance(data := body.get("data"), dict) for name in data}
     return [AuditChange(("data", name)) for name in sorted(names)]
+
+
+def acting(handler: Handler, acted: Handler) -> Handler:
+    """`handler`, in whose place `acted` answers an operator who acts as a user."""
+
+    def handle(request: Request, caller: Any, services: Services) -> Awaitable[Response]:
+        acts = isinstance(caller, UserCaller) and caller.operator_id is not None
+        return (acted if acts else handler)(request, caller, services)
+
+    return handle
+
+
+async def refuse_acting(request: Request, caller: UserCaller, services: Services) -> Response:
+    """Raises NotWhileActing."""
+    raise NotWhileActing

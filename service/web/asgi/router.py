@@ -19,6 +19,7 @@ from service.fast import uses
 from service.fast.router import OnError, RouteDispatch
 from service.query.parse import parse_pairs
 from service.services import Services
+from service.web.asgi.audited import acting
 from service.web.asgi.cors import Preflights
 from service.web.asgi.request_context import extend_deadline
 from service.web.auth.authenticate import AUTHENTICATE, OF_OPERATORS, Credential
@@ -48,6 +49,8 @@ class Demands(Protocol):
     refuses_query: bool
     refuses_key: bool
     refuses_if_match: bool
+    # The handler of a write by an operator who acts as a user; None where no user writes.
+    acted: Handler | None
 
 
 def make_endpoint(row: Demands) -> Endpoint:
@@ -55,7 +58,7 @@ def make_endpoint(row: Demands) -> Endpoint:
 
     The endpoint raises LimitExceeded, which names the limit, and Unavailable, for what cannot be counted must not pass.
     """
-    handler = row.handler if row.events is None else _choose(row.handler, row.events)
+    handler = _find_handler(row)
     authenticate, policy = AUTHENTICATE[row.credential], row.policy
     seconds, refuses_query = row.answer_seconds, row.refuses_query
     is_write, statuses = row.is_write, row.statuses
@@ -108,6 +111,12 @@ def _find_owner(request: Request, caller: Caller, policy: Policy, services: Serv
     if policy is OF_USER and isinstance(caller, UserCaller):
         return caller.user_id
     return find_client_address(request, services.trusted_proxies) if policy.per_address else ""
+
+
+def _find_handler(row: Demands) -> Handler:
+    """The handler, with those in its place for streams of events and for operators who act as users."""
+    handler = row.handler if row.events is None else _choose(row.handler, row.events)
+    return handler if row.acted is None else acting(handler, row.acted)
 
 
 def _choose(handler: Handler, events: Handler) -> Handler:

@@ -285,5 +285,8 @@ OF_OPERATORS = frozenset(
         Credential.CONSOLE_STAGE,
     }
 )
+# Rows that change the caller's own account, and rows that users call.
+OF_ACCOUNT = frozenset({Credential.USER_TOKEN, Credential.RECENT_USER, Credential.KEY_OR_RECENT_USER})
+OF_USERS = OF_ACCOUNT | {Credential.OPTIONAL_USER, Credential.BY_RULE, Credential.KEY_OR_USER}
 # Rows that the public document does not describe.
 OUTSIDE_PUBLIC_API = OF_OPERATORS | {Credential.CONSOLE_PAGE}

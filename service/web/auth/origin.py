@@ -2,7 +2,7 @@
 
 from starlette.requests import Request
 
-from service.domain.access.caller import AdminCaller, Caller, OperatorCaller, SecretKeyCaller
+from service.domain.access.caller import AdminCaller, Caller, OperatorCaller, SecretKeyCaller, UserCaller
 from service.domain.audit.origin import SYSTEM, AuditActor, Origin
 from service.domain.projects.keys import key_id
 from service.domain.projects.lookup import hash_api_key
@@ -24,4 +24,6 @@ def _find_actor(request: Request, caller: Caller) -> AuditActor:
         return caller.actor
     if isinstance(caller, SecretKeyCaller):
         return AuditActor("secret_key", key_id(hash_api_key(request.headers["x-api-key"])))
+    if isinstance(caller, UserCaller) and caller.operator_id is not None:
+        return AuditActor("operator", caller.operator_id)
     return SYSTEM.actor

@@ -23,9 +23,9 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.limits.policies import Policy
 from service.domain.permissions import Access
 from service.errors import ListNotLive, TooManySubscriptions
-from service.web.asgi.audited import audited
+from service.web.asgi.audited import audited, refuse_acting
 from service.web.asgi.router import Handler, make_endpoint
-from service.web.auth.authenticate import OF_OPERATORS, Credential
+from service.web.auth.authenticate import OF_ACCOUNT, OF_OPERATORS, OF_USERS, Credential
 from service.web.openapi.declaration import (
     Content,
     ErrorExample,
@@ -76,7 +76,8 @@ class Columns(TypedDict, total=False):
     JSON it may read. `takes_head` is False where asking changes something. `events` answers in place of the handler where
     a client asks for a stream of events. `operator` is the access with which operators may call the row, too. A query
     string is read where a parameter of it is described. `idempotency_key` says what becomes of one; without it a GET
-    ignores it, and all else refuses it.
+    ignores it, and all else refuses it. `while_acting`: an operator who acts as a user may write here; without it, where
+    the row takes other callers than the user.
     """
 
     events: Handler | None
@@ -86,6 +87,7 @@ class Columns(TypedDict, total=False):
     takes_head: bool
     idempotency_key: KeyUse | None
     operator: Access | None
+    while_acting: bool
 
 
 class ApiRoute(Route):
@@ -111,6 +113,7 @@ class ApiRoute(Route):
         reads = any(parameter.location == "query" for parameter in operation.parameters)
         self.query = Query.READ if reads else columns.get("query", Query.REFUSED)
         self.is_write = method != "GET" or not self.takes_head
+        self.acted = self._find_acted() if self.is_write and credential in OF_USERS else None
         self.statuses = tuple(each.status for each in operation.answers)
         self.refuses_query = self.query is Query.REFUSED
         self.answer_seconds = columns.get("answer_seconds")
@@ -125,6 +128,13 @@ class ApiRoute(Route):
         super().__init__(path, make_endpoint(self), methods=[method])
         if self.methods and not self.takes_head:
             self.methods = self.methods - {"HEAD"}
+
+    def _find_acted(self) -> Handler | None:
+        """The handler for operators who act as users: audited, or a refusal; None where the row only reads."""
+        if not self.columns.get("while_acting", self.credential not in OF_ACCOUNT):
+            return refuse_acting
+        reads = self.operator is not None and self.operator.level == "read"
+        return None if reads else audited(self.handler, f"acting.{self.operation.id}")
 
     def _check(self) -> None:
         """Raises TypeError for a key of a write without a body, a limit without a project, an operator without access."""

@@ -1,6 +1,6 @@
 """Bodies and answers of the endpoints of sessions."""
 
-from typing import Annotated
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
@@ -43,6 +43,12 @@ class LogoutForm(BaseModel):
     refresh_token: str | None = None
 
 
+class ActorField(TypedDict, total=False):
+    """A part of a session's view."""
+
+    actor: Literal["operator"]
+
+
 class SessionView(TypedDict):
     id: Id
     created_at: Time
@@ -54,11 +60,15 @@ class SessionView(TypedDict):
     amr: Annotated[
         list[str], Field(description="How the user was recognized: `pwd`, `idp`, `email`; `otp`, `pop`, `rec`")
     ]
+    actor: NotRequired[Annotated[Literal["operator"], Field(description="An operator acts as the user")]]
     current: Annotated[bool, Field(description="Whether it is the session of this very token")]
 
 
 class SessionList(TypedDict):
     sessions: list[SessionView]
+
+
+ACTOR: tuple[ActorField, ActorField] = ({}, {"actor": "operator"})
 
 
 def session_view(session: Session, own: str | None) -> SessionView:
@@ -73,4 +83,5 @@ def session_view(session: Session, own: str | None) -> SessionView:
         "aal": session.aal,
         "amr": list(session.amr),
         "current": session.id == own,
+        **ACTOR[session.operator_id is not None],
     }
