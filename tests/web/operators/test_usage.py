@@ -22,9 +22,15 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-async def usage(services: Services, api: Api) -> Usage:
-    """The counts without what other tests left."""
+def system(mongo: MongoClient[Any], database_prefix: str) -> Database[Any]:
+    return mongo[f"{database_prefix}system"]
+
+
+@pytest.fixture
+async def usage(services: Services, api: Api, system: Database[Any]) -> Usage:
+    """The counts without those of other tests, whose project may have had the same id."""
     await services.traffic.usage.write()
+    system["usage"].delete_many({})
     return services.traffic.usage
 
 
@@ -33,11 +39,6 @@ async def unmeasured(usage: Usage) -> AsyncIterator[Usage]:
     """The counts, while the application's own job measures nothing."""
     async with usage.measuring:
         yield usage
-
-
-@pytest.fixture
-def system(mongo: MongoClient[Any], database_prefix: str) -> Database[Any]:
-    return mongo[f"{database_prefix}system"]
 
 
 def _count(found: Json) -> int:
