@@ -72,10 +72,13 @@ export class Sessions implements Credential {
     if (!store?.place || typeof BroadcastChannel === "undefined") return;
     this.channel = new BroadcastChannel(store.place);
     this.channel.onmessage = ({ data }) => void this.hear(data);
+    // A message may come before this tab sees what the other one stored. The event of the storage comes after it.
+    globalThis.addEventListener?.("storage", this.hearStorage);
     (this.channel as { unref?: () => void }).unref?.();
   }
 
   close(): void {
+    globalThis.removeEventListener?.("storage", this.hearStorage);
     this.channel?.close();
     this.listeners.clear();
   }
@@ -184,13 +187,17 @@ export class Sessions implements Credential {
     return (await this.transport.send(call, options, this)).body;
   }
 
+  private readonly hearStorage = ({ key }: StorageEvent): void => {
+    if (key === this.store?.place) void this.hear();
+  };
+
   /** Another tab's message is a reason to read the store, and nothing more. */
-  private async hear(message: unknown): Promise<void> {
-    const before = this.known, now = await this.read();
+  private async hear(message?: unknown): Promise<void> {
+    const now = (await this.store!.get()) ?? null, before = this.known;
     this.known = now;
-    if (!now) return before === null ? undefined : this.tell("signed_out", null);
-    const isSame = before?.user_id === now.user_id;
-    this.tell(!isSame ? "signed_in" : message === "user_changed" ? "user_changed" : "refreshed", now);
+    if (now?.access_token !== before?.access_token)
+      this.tell(!now ? "signed_out" : before?.user_id === now.user_id ? "refreshed" : "signed_in", now);
+    else if (now && message === "user_changed") this.tell(message, now);
   }
 
   private tell(event: SessionEvent, session: Session | null): void {
