@@ -1,9 +1,12 @@
 """The TypeScript client runs the conformance table against a live service, from Node and from a page in Chromium."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import IO, Any
+
+import pytest
 
 from tests.chromium import launched, needs_chromium
 from tests.served.browser import file_server
@@ -24,6 +27,15 @@ RUN = """async ([config, calls]) => {
 
 def test_the_table_holds_in_node(node: str, package: Path, make_project: MakeProject) -> None:
     run_table([node, "--experimental-websocket", package / "test/conformance.js"], make_project("table-node"))
+
+
+@pytest.mark.parametrize("runtime", [("deno", "run", "-A"), ("bun",)], ids=("deno", "bun"))
+def test_the_table_holds_in_other_runtimes(runtime: tuple[str, ...], package: Path, make_project: MakeProject) -> None:
+    name, *options = runtime
+    command = shutil.which(name)
+    if command is None:
+        pytest.skip(f"{name} is not on the PATH (npm install {name})")
+    run_table([command, *options, package / "test/conformance.js"], make_project(f"table-{name}"))
 
 
 def test_k20_a_live_list_that_is_cut_misses_nothing(node: str, package: Path, make_project: MakeProject) -> None:
