@@ -128,7 +128,9 @@ def test_k22_a_forged_broadcast_is_not_believed(context: BrowserContext, pages: 
     user = one.evaluate(SIGN_UP, "k22@example.com")
     other.wait_for_function("() => heard.length === 1")
     place = one.evaluate("() => Object.keys(localStorage).find((name) => name.startsWith('auth-collections acp_'))")
-    forge = "(place) => ['signed_out', 'user_changed'].forEach((event) => new BroadcastChannel(place).postMessage(event))"
+    forge = (
+        "(place) => ['signed_out', 'user_changed'].forEach((event) => new BroadcastChannel(place).postMessage(event))"
+    )
     one.evaluate(forge, place)
     other.wait_for_function("() => heard.length === 2")
     assert other.evaluate("heard") == [["signed_in", user], ["user_changed", user]]
