@@ -12,7 +12,7 @@ from importlib.resources import files
 
 import orjson
 
-FOLDERS = ("app", "pages", "parts", "style", "vendor")
+FOLDERS = ("app", "grid", "pages", "parts", "style", "vendor")
 MEDIA_TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",

@@ -2,8 +2,8 @@
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { html } from "../app/html.js";
 
-/** @param {{ title: string, close: () => void, children?: unknown }} given */
-export function Dialog({ title, close, children }) {
+/** @param {{ title: string, close: () => void, size?: "" | "wide", children?: unknown }} given */
+export function Dialog({ title, close, size = "", children }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const id = useId();
   useLayoutEffect(() => {
@@ -15,7 +15,7 @@ export function Dialog({ title, close, children }) {
     event.preventDefault();
     close();
   };
-  return html`<dialog class="dialog" ref=${dialog} aria-labelledby=${id} onCancel=${cancel}>
+  return html`<dialog class=${`dialog ${size && `dialog-${size}`}`} ref=${dialog} aria-labelledby=${id} onCancel=${cancel}>
     <div class="dialog-head"><h2 id=${id}>${title}</h2></div>
     ${children}
   </dialog>`;

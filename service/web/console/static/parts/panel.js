@@ -18,6 +18,8 @@ export function Panel({ title, name = "", side = null, size = "", close = null, 
   }, []);
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    // Else the same press would leave a dialog that is opened by it.
+    event.preventDefault();
     close?.();
   };
   return html`<aside class=${`panel ${size && `panel-${size}`} ${close ? "is-over" : "is-beside"}`} ref=${panel} tabindex="-1"
