@@ -5,6 +5,7 @@ An interpreter with its imports costs most of what a short command costs. CHANNE
 its pid is a line, and its exit status another when it has ended, as `subprocess` counts it.
 """
 
+import gc
 import json
 import os
 import selectors
@@ -13,6 +14,8 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import cast
 
 import service.__main__
@@ -89,10 +92,15 @@ def become(start: Start) -> None:
     sys.modules["__main__"] = service.__main__
 
 
-def import_commands() -> None:
-    """The forks share the modules of every command, which a process of its own imports when it runs one."""
+def import_all() -> None:
+    """The forks share the modules of the service, which a process of its own imports when a command needs them."""
+    for module in walk_packages(service.__path__, "service."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
     for command in app.commands.values():
         cast(LazyCommand, command).load()
+    # The collector need not look at them again, in any fork.
+    gc.freeze()
 
 
 def run(arguments: list[str]) -> None:
@@ -110,7 +118,7 @@ def run(arguments: list[str]) -> None:
 if __name__ == "__main__":
     # Ctrl-C is for whoever asks; when that ends, so does this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    import_commands()
+    import_all()
     with socket.socket(fileno=int(sys.argv[1])) as opened:
         begun = await_start(opened)
     become(begun)
