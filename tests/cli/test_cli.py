@@ -27,6 +27,8 @@ deletion.QUIET_SECONDS = 2.0
 from service.cli.main import main
 main()
 """
+# The settings that every new project has.
+NEW = {"TOKEN_ISSUER": "project"}
 
 
 def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[Any]) -> None:
@@ -35,7 +37,7 @@ def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[An
     assert made["api_key"].startswith("ac_my-app_")
     assert [project["project_id"] for project in shell.json("project", "list")] == ["my-app"]
     changed = shell.json("project", "set", "my-app", "TIER=pro", "PASSWORD_MIN_LENGTH=")
-    assert changed["settings"] == {"TIER": "pro"}
+    assert changed["settings"] == NEW | {"TIER": "pro"}
     assert shell.json("project", "show", "my-app") == changed
     rotated = shell.json("project", "rotate-key", "my-app")
     assert rotated["api_key"] != made["api_key"]
@@ -52,7 +54,10 @@ def test_secrets_are_sealed_at_rest_and_masked_in_print(shell: Shell, mongo: Mon
     stored = str(list(mongo[f"{shell.environment['DATABASE_PREFIX']}system"]["projects"].find()))
     assert "s3cret-value" not in stored
     assert '"d"' not in stored
-    assert shell.json("project", "show", "p")["settings"] == {"TIER": "enterprise", "IDP_CLIENT_SECRET": "********"}
+    assert shell.json("project", "show", "p")["settings"] == NEW | {
+        "TIER": "enterprise",
+        "IDP_CLIENT_SECRET": "********",
+    }
     other = base64.b64encode(b"o" * 32).decode()
     refused = shell.run("project", "show", "p", SECRET_KEY=other)
     assert refused.returncode == 1
@@ -275,8 +280,8 @@ def test_f3_a_new_project_has_the_deployments_tier_and_says_so(shell: Shell) -> 
     assert "tier: pro (100,000 requests a day)" in create("hosted", DEFAULT_TIER="pro")
     assert "tier: free (1,000 requests a day)" in create("small", "--set", "TIER=free")
     assert "tier: enterprise (5,000 requests a day)" in create("limited", "--set", "DAILY_LIMIT=5000")
-    assert shell.json("project", "show", "hosted")["settings"] == {"TIER": "pro"}
-    assert shell.json("project", "set", "small", "TIER=")["settings"] == {"TIER": "enterprise"}
+    assert shell.json("project", "show", "hosted")["settings"] == NEW | {"TIER": "pro"}
+    assert shell.json("project", "set", "small", "TIER=")["settings"] == NEW | {"TIER": "enterprise"}
     wrong = shell.run("project", "list", DEFAULT_TIER="gold")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
     assert "DEFAULT_TIER" in wrong.stderr
@@ -301,9 +306,9 @@ def test_b7_a_daily_limit_that_would_mean_nothing_is_refused(shell: Shell, tmp_p
     ):
         refused = shell.run(*command)
         assert (refused.returncode, NEEDS_TIER in refused.stderr) == (1, True), (command, refused.stderr)
-    assert shell.json("project", "show", "p")["settings"] == {"TIER": "free"}
+    assert shell.json("project", "show", "p")["settings"] == NEW | {"TIER": "free"}
     assert [each["project_id"] for each in shell.json("project", "list")] == ["p"]
     both = shell.json("project", "set", "p", "TIER=enterprise", "DAILY_LIMIT=5000")
-    assert both["settings"] == {"TIER": "enterprise", "DAILY_LIMIT": 5000}
+    assert both["settings"] == NEW | {"TIER": "enterprise", "DAILY_LIMIT": 5000}
     assert NEEDS_TIER in shell.run("project", "set", "p", "TIER=pro").stderr
     assert shell.json("project", "set", "p", "DAILY_LIMIT=0", "TIER=free")["settings"]["TIER"] == "free"
