@@ -103,6 +103,13 @@ class EmailTaken(BadRequest):
     detail = "Email already registered"
 
 
+class CaptchaFailed(BadRequest):
+    """A request without the solution of a CAPTCHA, where the project asks for one."""
+
+    code = "captcha_failed"
+    detail = "Solve the CAPTCHA again, and send its token as X-Captcha-Token"
+
+
 class NoEmail(BadRequest):
     """An ID token without an e-mail address."""
 
@@ -408,6 +415,13 @@ class ProjectNotFound(NotFound):
 
     code = "project_not_found"
     detail = "Project not found"
+
+
+class CaptchaOff(NotFound):
+    """A challenge that the project does not ask for."""
+
+    code = "captcha_off"
+    detail = "The project's setting CAPTCHA is not altcha, or CAPTCHA_ON does not name this flow"
 
 
 class IssuerOff(NotFound):

@@ -97,6 +97,7 @@ class Services:
         self.contracts.close()
         await self.sign_in.aclose()
         await self.accounts.leaks.aclose()
+        await self.accounts.captcha.aclose()
         await self.trials.aclose()
         await self.base.close()
 

@@ -32,6 +32,7 @@ CONNECTIONS = Gauge("mongodb_connections", "Open connections to MongoDB", multip
 CONNECTIONS_CLOSED = Counter("mongodb_connections_closed", "Connections to MongoDB that ended", ("reason",))
 CONNECTION_WAITS = Counter("mongodb_connection_waits", "Operations that waited over 10 ms for a connection")
 CONNECTION_FAILURES = Counter("mongodb_connection_failures", "Operations that got no connection", ("reason",))
+CAPTCHA_CHECKS = Counter("captcha_checks", "Tokens of CAPTCHAs that were judged", ("outcome",))
 RANGE_QUESTIONS = Counter(
     "password_range_questions", "Questions to the service that knows leaked passwords", ("outcome",)
 )

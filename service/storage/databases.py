@@ -25,7 +25,7 @@ DROP_PENDING = 215
 # Default without a files URL: no URL is recognised as a file.
 NO_FILE_URLS = FileUrls("\0")
 
-SIGN_IN_STATE_INDEXES = (IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),)
+EXPIRING_INDEXES = (IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),)
 API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
 # Only cleans up; what a limit allows is decided by the window in a counter's key.
 COUNTER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
@@ -190,7 +190,8 @@ class Databases:
     async def ensure_indexes(self) -> None:
         with translated():
             await self.system["api_keys"].create_indexes(list(API_KEY_INDEXES))
-            await self.system["sign_in_states"].create_indexes(list(SIGN_IN_STATE_INDEXES))
+            await self.system["sign_in_states"].create_indexes(list(EXPIRING_INDEXES))
+            await self.system["used_challenges"].create_indexes(list(EXPIRING_INDEXES))
             await self.system["projects"].create_indexes(list(PROJECT_INDEXES))
             await self.system["counters"].create_indexes(list(COUNTER_INDEXES))
 

@@ -234,6 +234,7 @@ def _rest(project_id: str) -> list[tuple[str, Document]]:
     return [
         ("api_keys", named),
         ("sign_in_states", named),
+        ("used_challenges", named),
         ("flows", named),
         ("requests", named),
         ("usage", named),

@@ -38,8 +38,8 @@ from service.web.realtime import endpoints as realtime
 from service.web.rules import endpoints as rules
 from service.web.sessions import endpoints as sessions
 from service.web.sessions import introspection
+from service.web.sign_in import captcha, identities, posted, tokens
 from service.web.sign_in import endpoints as sign_in
-from service.web.sign_in import identities, posted, tokens
 from service.web.traffic import endpoints as traffic
 from service.web.traffic import live, usage
 
@@ -49,6 +49,7 @@ MODULES = (
     aggregations,
     batches,
     bulk,
+    captcha,
     collections,
     contracts,
     docs,
@@ -144,6 +145,7 @@ POST   /auth-collections/user/identities
 POST   /auth-collections/user/identities/confirm
 DELETE /auth-collections/user/identities/{id}
 GET    /auth-collections/sign-in-methods
+GET    /auth-collections/captcha
 GET    /auth-idp-redirect/{project_id}
 GET    /api/collections
 POST   /api/collections

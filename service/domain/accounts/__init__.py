@@ -8,6 +8,8 @@ from service.domain.accounts.changes import Changes
 from service.domain.accounts.leaked_passwords import LeakedPasswords
 from service.domain.accounts.passkeys import PURPOSE, Passkeys
 from service.domain.accounts.passwords import Passwords
+from service.domain.captcha import build_captcha
+from service.domain.captcha.captcha import Captcha
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
 from service.domain.mail_flows.flows import Flows
@@ -21,6 +23,7 @@ class Accounts:
 
     passwords: Passwords
     leaks: LeakedPasswords
+    captcha: Captcha
     passkeys: Passkeys
     sessions: Sessions
     flows: Flows
@@ -43,6 +46,7 @@ def build_accounts(
     """Passwords are hashed in `threads`, without a number in one for each CPU."""
     return Accounts(
         passwords=Passwords(bcrypt_cost, threads or os.cpu_count() or 1),
+        captcha=build_captcha(base),
         leaks=LeakedPasswords(password_range_url),
         passkeys=Passkeys(base.secret_box.derive_key(PURPOSE)),
         sessions=sessions,

@@ -151,6 +151,9 @@ def check_types(values: Mapping[str, Any]) -> None:
         raise InvalidConfiguration(wrong)
 
 
+OF_PROVIDED_CAPTCHA = ("CAPTCHA_SITE_KEY", "CAPTCHA_SECRET", "CAPTCHA_HOSTS")
+
+
 def check_needs(settings: ProjectSettings) -> None:
     """Raises InvalidConfiguration for a setting whose needs are not met; a switched-off one has none."""
     values = settings.model_dump()
@@ -159,6 +162,11 @@ def check_needs(settings: ProjectSettings) -> None:
         for name, needs in NEEDS.items()
         for needed, value in needs.items()
         if values[name.lower()] and values[needed.lower()] != value
+    ]
+    missing += [
+        Violation((*BODY, name), f"{name}: CAPTCHA={settings.captcha} needs it", "needs")
+        for name in (OF_PROVIDED_CAPTCHA if settings.captcha in {"turnstile", "hcaptcha"} else ())
+        if not values[name.lower()]
     ]
     if missing:
         raise InvalidConfiguration(missing)

@@ -29,6 +29,13 @@ GROUPS: Mapping[str, Mapping[str, SettingForm]] = {
         "PASSWORD_CHECK": SettingForm("Common and leaked passwords"),
         "LOGIN_FAILURES": SettingForm("Close an account after wrong passwords"),
     },
+    "CAPTCHA": {
+        "CAPTCHA": SettingForm("CAPTCHA"),
+        "CAPTCHA_ON": SettingForm("Requests that need one"),
+        "CAPTCHA_SITE_KEY": SettingForm("Site key"),
+        "CAPTCHA_SECRET": SettingForm("Secret"),
+        "CAPTCHA_HOSTS": SettingForm("Hosts of the pages"),
+    },
     "E-mail addresses": {
         "EMAIL_VERIFICATION": SettingForm("Proof of the address"),
         "PRIVATE_ACCOUNTS": SettingForm("Hide which addresses have accounts", needs={"EMAIL_VERIFICATION": "required"}),

@@ -30,7 +30,7 @@ TAKEN = frozenset({"id", "email", "password", "created_at", "updated_at", "oauth
 TIER_LIMITS = {"free": 1_000, "pro": 100_000}
 # 30 days, the lifetime of the specification, in seconds.
 LONGEST_TOKEN = 2_592_000
-SECRET_SETTINGS = frozenset({"IDP_CLIENT_SECRET", "SMTP_URL"})
+SECRET_SETTINGS = frozenset({"CAPTCHA_SECRET", "IDP_CLIENT_SECRET", "SMTP_URL"})
 
 
 def _origins(value: object) -> object:
@@ -57,6 +57,10 @@ def _is_provider_url(value: str) -> str:
     if not is_allowed_url(value):
         raise ValueError("must be an https URL, or an http URL of this machine")
     return value
+
+
+# The requests that may ask for a CAPTCHA.
+CAPTCHA_FLOWS = ("signup", "login", "mail")
 
 
 def split_list(value: object) -> object:
@@ -206,6 +210,16 @@ class ProjectSettings(BaseModel):
     """The sender of the project's mails; the default is the service's `MAIL_FROM`."""
     mail_texts: Annotated[dict[str, Any], BeforeValidator(_texts)] = Field(default_factory=dict)
     """The project's own texts of mails, as JSON: see the page on mail."""
+    captcha: Literal["off", "altcha", "turnstile", "hcaptcha"] = "off"
+    """The CAPTCHA that pages must solve; `altcha` is a proof of work, without a third party."""
+    captcha_on: Annotated[tuple[Literal["signup", "login", "mail"], ...], BeforeValidator(split_list)] = ("signup",)
+    """The requests that need one, separated by commas: `signup`, `login`, and `mail` for those that send a mail."""
+    captcha_site_key: Annotated[str, Field(max_length=200)] | None = None
+    """The site key of Turnstile or hCaptcha, which pages are shown."""
+    captcha_secret: SecretStr | None = None
+    """The secret of Turnstile or hCaptcha; encrypted at rest, never shown again."""
+    captcha_hosts: Annotated[tuple[Annotated[str, Field(max_length=253)], ...], BeforeValidator(split_list)] = ()
+    """The hosts, separated by commas, on whose pages a CAPTCHA of Turnstile or hCaptcha may be solved."""
     redirect_urls: Annotated[tuple[RedirectUrl, ...], BeforeValidator(split_list)] = ()
     """Pages and apps to which the links of mails may lead in the end, separated by commas; the first is the usual one."""
     token_issuer: Literal["service", "project"] = "service"  # noqa: S105 - a kind of issuer

@@ -10,6 +10,7 @@ from service.bounds import MAX_CLAIMS_BYTES, MAX_FILE_BYTES, MAX_FILES
 from service.domain.accounts.profile import RESERVED
 from service.domain.files.types import FILE_TYPES
 from service.rules.ruleset import ROLE
+from service.web.auth.captcha import CaptchaToken
 from service.web.auth.grant import Granted
 from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword, Password
@@ -44,6 +45,7 @@ class Login(BaseModel):
 
     email: Email
     password: Password
+    captcha_token: CaptchaToken | None = None
 
 
 class OwnPasswordForm(BaseModel):

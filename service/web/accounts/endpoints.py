@@ -13,6 +13,7 @@ from service.domain.sessions.access_tokens import public_keys as list_public_key
 from service.errors import (
     AccountDisabled,
     Busy,
+    CaptchaFailed,
     EmailNotVerified,
     Invalid,
     ProjectNotFound,
@@ -44,6 +45,7 @@ from service.web.accounts.views import (
     signed_in_view,
 )
 from service.web.auth.authenticate import Credential
+from service.web.auth.captcha import require_captcha
 from service.web.auth.client import read_client
 from service.web.http.conditional import Unchanged, find_known, read_if_match
 from service.web.http.forms import read_submission
@@ -75,11 +77,12 @@ of_user = partial(endpoint, credential=Credential.USER_TOKEN, policy=AUTH, tag=T
     tag=Tag.ACCOUNTS,
     body={"a user": EXAMPLE_LOGIN},
     answer=SIGNED_IN,
-    errors=(WrongCredentials, UserNotFound, *SECOND_FACTORS, AccountDisabled, EmailNotVerified, Busy),
+    errors=(CaptchaFailed, WrongCredentials, UserNotFound, *SECOND_FACTORS, AccountDisabled, EmailNotVerified, Busy),
 )
 async def login(request: RequestWith[Login], caller: KeyCaller, services: Services) -> Json[SignedIn]:
     """Authenticate a user."""
     form = await read_form(request)
+    await require_captcha(request, caller, services, "login", form.captcha_token)
     client = read_client(request, services)
     return Json(
         signed_in_view(await users.log_in(services.accounts, caller.project, form.email, form.password, client))

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.status import HTTP_202_ACCEPTED
 
 from service.domain.access.caller import KeyCaller
-from service.domain.accounts import Accounts, users
+from service.domain.accounts import users
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.users import NewAccount
 from service.domain.confirmations import signups
@@ -16,7 +16,16 @@ from service.domain.confirmations.signups import UNASKED, Registered, must_prove
 from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
 from service.domain.limits.policies import SIGNUP
-from service.errors import Busy, EmailTaken, IdempotencyKeyUsed, Invalid, UnsupportedMedia, UploadLost, Violation
+from service.errors import (
+    Busy,
+    CaptchaFailed,
+    EmailTaken,
+    IdempotencyKeyUsed,
+    Invalid,
+    UnsupportedMedia,
+    UploadLost,
+    Violation,
+)
 from service.schema.values import read_time
 from service.services import Services
 from service.storage.ids import new_id
@@ -24,6 +33,7 @@ from service.storage.users import StoredUser
 from service.web.accounts.bodies import SignedIn, Signup, SignupForm
 from service.web.accounts.views import ENROLMENT_REQUIRED, EXAMPLE_LOGIN, SIGNED_IN, own_view, signed_in_view
 from service.web.auth.authenticate import Credential
+from service.web.auth.captcha import require_captcha
 from service.web.auth.client import read_client
 from service.web.auth.grant import grant_view
 from service.web.http.forms import is_form, read_submission
@@ -51,7 +61,7 @@ SignupAnswer = Created[SignedIn] | Accepted[FlowView]
         Success("The new user, with a token", SIGNED_IN.examples),
         Success("The address must be proven first: what the code of the mail is good with", FLOW.examples),
     ),
-    errors=(EmailTaken, IdempotencyKeyUsed, ENROLMENT_REQUIRED, Busy, UploadLost),
+    errors=(CaptchaFailed, EmailTaken, IdempotencyKeyUsed, ENROLMENT_REQUIRED, Busy, UploadLost),
 )
 async def signup(request: RequestWith[Signup | SignupForm], caller: KeyCaller, services: Services) -> SignupAnswer:
     """Register a user."""
@@ -61,7 +71,7 @@ async def signup(request: RequestWith[Signup | SignupForm], caller: KeyCaller, s
 
     if caller.project.settings.private_accounts and is_form(request):
         raise UnsupportedMedia("Send JSON; files can be added once the address is proven")
-    check = partial(_check_signup, accounts, caller)
+    check = partial(_check_signup, request, caller, services)
     async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
         if caller.project.settings.email_verification != UNASKED:
             registered = await signups.register(services.accounts, caller, submission, find_locale(request))
@@ -82,12 +92,13 @@ async def _registered_response(
     return Created({**signed_in_view(signed_in), "flow_id": ticket.flow_id})
 
 
-async def _check_signup(accounts: Accounts, caller: KeyCaller, fields: dict[str, Any]) -> NewAccount:
+async def _check_signup(request: Request, caller: KeyCaller, services: Services, fields: dict[str, Any]) -> NewAccount:
     try:
         form = validated(Signup, fields)
     except Invalid as error:
         raise Invalid([*error.violations, *_judge_password(caller, fields, error)], omitted=error.omitted) from None
-    return await users.check_signup(accounts, caller, form.email, form.password, form.model_extra or {})
+    await require_captcha(request, caller, services, "signup")
+    return await users.check_signup(services.accounts, caller, form.email, form.password, form.model_extra or {})
 
 
 def _judge_password(caller: KeyCaller, fields: dict[str, Any], error: Invalid) -> list[Violation]:
@@ -104,7 +115,7 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
     refuse_form(request)
 
     async def make(sent: Sent) -> Submission[NewAccount]:
-        return Submission(new_id(), sent, {}, await _check_signup(accounts, caller, sent))
+        return Submission(new_id(), sent, {}, await _check_signup(request, caller, services, sent))
 
     async def create(sent: Sent, keep: "Keep[StoredUser] | None") -> object:
         return await users.store_signup(accounts, caller, await make(sent), keep)

@@ -18,7 +18,7 @@ OF_OPERATORS = "/admin/v1"
 PREFLIGHT_HEADERS = {
     "access-control-allow-methods": "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE",
     "access-control-allow-headers": "Authorization, Content-Type, X-Api-Key, X-Request-ID, Range, If-Match, If-None-Match, "
-    "Idempotency-Key, Last-Event-ID",
+    "Idempotency-Key, Last-Event-ID, X-Captcha-Token",
     "access-control-max-age": "600",
 }
 EXPOSED = (

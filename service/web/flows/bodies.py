@@ -10,6 +10,7 @@ from service.domain.mail_flows.codes import CODE_DIGITS, MAX_TOKEN
 from service.domain.sessions.sessions import Client
 from service.errors import Invalid
 from service.mail.texts import LOCALE
+from service.web.auth.captcha import CaptchaToken
 from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword, Password
 from service.web.http.proofs import WAYS, Digits, OneRecoveryCode, check_one, read_proof
@@ -38,6 +39,7 @@ class MailForm(BaseModel):
     email: Email
     locale: Locale | None = None
     redirect_to: RedirectTo | None = None
+    captcha_token: CaptchaToken | None = None
 
 
 class SignInForm(MailForm):

@@ -4,7 +4,7 @@ from functools import partial
 
 from starlette.requests import Request
 
-from service.domain.access.caller import KeyCaller, UserCaller
+from service.domain.access.caller import Caller, KeyCaller, UserCaller
 from service.domain.accounts.users import OpenedSession
 from service.domain.confirmations.confirmations import EmailProven, Outcome, confirm_by_code, confirm_by_token
 from service.domain.confirmations.email_changes import EmailChange, request_email_change
@@ -12,11 +12,21 @@ from service.domain.confirmations.resets import request_reset, reset_by_code, re
 from service.domain.confirmations.sign_ins import SignInRequest, request_sign_in
 from service.domain.confirmations.verification import MailRequest, Ownership, request_verification
 from service.domain.limits.policies import CODES, MAIL_REQUESTS
-from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode, InvalidFactor, InvalidToken, WrongPassword
+from service.errors import (
+    AccountDisabled,
+    Busy,
+    CaptchaFailed,
+    EmailInUse,
+    InvalidCode,
+    InvalidFactor,
+    InvalidToken,
+    WrongPassword,
+)
 from service.services import Services
 from service.web.accounts.bodies import SignedIn as SignedInView
 from service.web.accounts.views import EXAMPLE_SIGNED_IN, FACTOR_REQUIRED, SECOND_FACTORS, signed_in_view
 from service.web.auth.authenticate import Credential, authenticate_user
+from service.web.auth.captcha import require_captcha
 from service.web.auth.client import read_client
 from service.web.auth.headers import headers_of
 from service.web.flows.bodies import (
@@ -48,7 +58,7 @@ MAIL = {"an address": {"email": "ann@example.com", "locale": "de"}}
 PROOFS = {"a code": {"flow_id": EXAMPLE_FLOW, "code": EXAMPLE_CODE}, "a link": {"token": EXAMPLE_TOKEN}}
 PASSWORD = {"password": "a better password"}
 
-mails = partial(endpoint, policy=MAIL_REQUESTS, answer=FLOW)
+mails = partial(endpoint, policy=MAIL_REQUESTS, answer=FLOW, errors=(CaptchaFailed,))
 mails_for_key = partial(mails, credential=Credential.ANY_KEY, tag=Tag.MAILS)
 takes_proof = partial(endpoint, credential=Credential.ANY_KEY, policy=CODES, tag=Tag.MAILS)
 
@@ -60,7 +70,7 @@ takes_proof = partial(endpoint, credential=Credential.ANY_KEY, policy=CODES, tag
 )
 async def verify_email(request: RequestWith[MailForm], caller: KeyCaller, services: Services) -> Accepted[FlowView]:
     """Mail a user a code and a link to prove the address."""
-    wish = await _read_wish(request)
+    wish = await _read_wish(request, caller, services)
     return Accepted(ticket_view(await request_verification(services.accounts, caller.project, wish)))
 
 
@@ -75,7 +85,7 @@ async def verify_email(request: RequestWith[MailForm], caller: KeyCaller, servic
 )
 async def change_email(request: RequestWith[MailForm], caller: UserCaller, services: Services) -> Accepted[FlowView]:
     """Have another address."""
-    wish = await _read_wish(request)
+    wish = await _read_wish(request, caller, services)
     return Accepted(ticket_view(await request_email_change(services.accounts, caller, wish)))
 
 
@@ -91,7 +101,8 @@ async def change_email(request: RequestWith[MailForm], caller: UserCaller, servi
 async def login_by_email(request: RequestWith[SignInForm], caller: KeyCaller, services: Services) -> Accepted[FlowView]:
     """Mail a user a code and a link to sign in."""
     form = await read_form(request)
-    wish = SignInRequest(_wish_of(request, form), form.code_challenge, form.create)
+    wanted = await _wish_of(request, caller, services, form)
+    wish = SignInRequest(wanted, form.code_challenge, form.create)
     return Accepted(ticket_view(await request_sign_in(services.accounts, caller.project, wish)))
 
 
@@ -144,7 +155,7 @@ def _outcome_response(outcome: Outcome) -> Json[EmailVerified | SignedInView | E
 )
 async def forgot_password(request: RequestWith[MailForm], caller: KeyCaller, services: Services) -> Accepted[FlowView]:
     """Mail a user a code and a link to choose another password."""
-    wish = await _read_wish(request)
+    wish = await _read_wish(request, caller, services)
     return Accepted(ticket_view(await request_reset(services.accounts, caller.project, wish)))
 
 
@@ -169,9 +180,11 @@ async def reset_password(request: RequestWith[ResetForm], caller: KeyCaller, ser
     return NoContent()
 
 
-async def _read_wish(request: RequestWith[MailForm]) -> MailRequest:
-    return _wish_of(request, await read_form(request))
+async def _read_wish(request: RequestWith[MailForm], caller: Caller, services: Services) -> MailRequest:
+    """Raises CaptchaFailed."""
+    return await _wish_of(request, caller, services, await read_form(request))
 
 
-def _wish_of(request: Request, form: MailForm) -> MailRequest:
+async def _wish_of(request: Request, caller: Caller, services: Services, form: MailForm) -> MailRequest:
+    await require_captcha(request, caller, services, "mail", form.captcha_token)
     return MailRequest(form.email, form.locale or find_locale(request), form.redirect_to)

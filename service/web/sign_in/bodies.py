@@ -1,7 +1,7 @@
 """Bodies and answers of the endpoints of sign-in through a provider, beside redirects."""
 
 import re
-from typing import Annotated
+from typing import Annotated, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
@@ -159,8 +159,15 @@ class ProviderView(TypedDict):
     name: Annotated[str, Field(description="What people call it")]
 
 
+class CaptchaView(TypedDict):
+    kind: str
+    site_key: str | None
+    on: Annotated[list[str], Field(description="The requests that need one")]
+
+
 class SignInMethodsView(TypedDict):
     password: bool
     email: Annotated[bool, Field(description="By a code or a link of a mail")]
     passkey: bool
     providers: list[ProviderView]
+    captcha: NotRequired[Annotated[CaptchaView, Field(description="Where the project asks for one")]]

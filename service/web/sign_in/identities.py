@@ -155,14 +155,17 @@ async def sign_in_methods(
     """List the ways to sign in to the project."""
     read_parameters(request, {"project_id": MAX_PROJECT_ID})
     providers = services.sign_in.clients.usable(caller.project)
-    return Json(
-        {
-            "password": True,
-            "email": True,
-            "passkey": caller.project.settings.webauthn_rp_id is not None,
-            "providers": [{"id": id_, "name": name} for id_, name in providers.items()],
-        }
-    )
+    settings = caller.project.settings
+    view: SignInMethodsView = {
+        "password": True,
+        "email": True,
+        "passkey": settings.webauthn_rp_id is not None,
+        "providers": [{"id": id_, "name": name} for id_, name in providers.items()],
+    }
+    if settings.captcha != "off":
+        on: list[str] = list(settings.captcha_on)
+        view["captcha"] = {"kind": settings.captcha, "site_key": settings.captcha_site_key, "on": on}
+    return Json(view)
 
 
 def _asker(request: Request, caller: UserCaller, services: Services) -> Asker:

@@ -41,6 +41,7 @@ NOT_MIRRORED = (
     "/auth-collections/auth-idp-redirect/",
     "/auth-collections/token",
     "/auth-collections/sign-in-methods",
+    "/auth-collections/captcha",
     "/auth-idp-redirect/",
     "/realtime",
     "/files/",
