@@ -471,6 +471,11 @@ MAX_TRIALS = Bound(
     protects="connections to others",
     past="503 busy",
 )
+# Views of the console.
+MAX_VIEWS = Bound(200, "saved views of a project", protects="the disk", past="409 view_limit")
+MAX_VIEW_BYTES = Bound(16_384, "bytes of the state of a view, as JSON", protects="the disk", past="413 too_large")
+MAX_VIEW_DEPTH = Bound(32, "objects and arrays inside one another in the state of a view", protects=LOOP, past=INVALID)
+
 # Usage, and the log of requests.
 MAX_USAGE_STEPS = Bound(1_000, "hours or days of a report of usage", protects=MONGODB, past=INVALID)
 MAX_REQUESTS_WAITING = Bound(

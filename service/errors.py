@@ -9,12 +9,12 @@ ServiceError
 │                  NotWhileActing, ActingOff
 ├── NotFound 404 ── UserNotFound, SessionNotFound, FactorNotFound, CollectionNotFound, DocumentNotFound, FileNotFound,
 │                ProjectNotFound, KeyNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound,
-│                MailNotFound, OperatorNotFound, InvitationNotFound, TokenNotFound
+│                MailNotFound, OperatorNotFound, InvitationNotFound, TokenNotFound, ViewNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, KeyLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
 │                  FactorExists, FactorLimit, NoFactor, IdempotencyKeyUsed, LastOwner, OperatorExists, OperatorLimit,
-│                  TokenLimit, FactorMandatory
+│                  TokenLimit, ViewLimit, FactorMandatory
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
@@ -487,6 +487,13 @@ class TokenNotFound(NotFound):
     detail = "Token not found"
 
 
+class ViewNotFound(NotFound):
+    """The project has no view with this id, or it is another operator's own."""
+
+    code = "view_not_found"
+    detail = "There is no such view"
+
+
 class Conflict(ServiceError):
     """The change contradicts the stored state."""
 
@@ -743,6 +750,13 @@ class TokenLimit(Conflict):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"An operator may have at most {most} tokens; revoke one first")
+
+
+class ViewLimit(Conflict):
+    """The project has 200 views already."""
+
+    code = "view_limit"
+    detail = "The project has 200 views already; delete one first"
 
 
 class FactorMandatory(Conflict):

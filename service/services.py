@@ -42,6 +42,7 @@ from service.domain.sign_in.registration import ProviderDefaults
 from service.domain.traffic import Traffic, build_traffic
 from service.domain.trials import build_trials
 from service.domain.trials.trials import Trials
+from service.domain.views.views import Views
 from service.foundation import Foundation, build_foundation
 from service.settings import Settings
 from service.storage.client import Client, connect
@@ -75,6 +76,7 @@ class Services:
     trials: Trials
     traffic: Traffic
     operators: Operators
+    views: Views
     idempotency: Idempotency
     jobs: Jobs
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
@@ -145,6 +147,7 @@ def build_services(settings: Settings) -> Services:
         trials=build_trials(sign_in, flows, limits),
         traffic=traffic,
         operators=operators,
+        views=Views(base.databases),
         idempotency=Idempotency(base.secret_box),
         jobs=build_jobs(base, limits, flows.outbox, sessions.sightings, journal, operators.uses, traffic),
         trusted_proxies=settings.trusted_proxies,

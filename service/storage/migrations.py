@@ -28,6 +28,7 @@ from service.storage.records import translated
 from service.storage.server_settings import expire_images
 from service.storage.usage import ensure_usage_indexes
 from service.storage.validator_migrations import allow_versions, remove_patterns
+from service.storage.views import ensure_view_indexes
 
 # Seconds for one step; a step over all users of a large project does it in batches.
 STEP_SECONDS = 3_600.0
@@ -144,6 +145,7 @@ SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("operators, their sessions, tokens and invitations", ensure_operator_indexes),
     SystemMigration("the hours of usage", ensure_usage_indexes),
     SystemMigration("operators who act as users", ensure_operator_indexes),
+    SystemMigration("views of the console", ensure_view_indexes),
 )
 
 Step = tuple[str, Callable[[], Awaitable[None]]]

@@ -238,6 +238,7 @@ def _rest(project_id: str) -> list[tuple[str, Document]]:
         ("flows", named),
         ("requests", named),
         ("usage", named),
+        ("views", named),
         ("operator_acting", named),
         ("counters", {"_id": {"$regex": f"^{project_id}/"}}),
     ]

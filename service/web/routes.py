@@ -42,6 +42,7 @@ from service.web.sign_in import captcha, identities, posted, tokens
 from service.web.sign_in import endpoints as sign_in
 from service.web.traffic import endpoints as traffic
 from service.web.traffic import live, usage
+from service.web.views import endpoints as views
 
 MODULES = (
     accounts,
@@ -211,6 +212,7 @@ ADMIN_MODULES = (
     system,
     traffic,
     usage,
+    views,
 )
 ADMIN_PAGE = """
 POST   /admin/v1/session
@@ -263,6 +265,10 @@ GET    /admin/v1/projects/{project_id}/mailbox
 GET    /admin/v1/projects/{project_id}/mailbox/{id}/html
 GET    /admin/v1/audit
 GET    /admin/v1/projects/{project_id}/audit
+GET    /admin/v1/projects/{project_id}/views
+POST   /admin/v1/projects/{project_id}/views
+PATCH  /admin/v1/projects/{project_id}/views/{id}
+DELETE /admin/v1/projects/{project_id}/views/{id}
 POST   /admin/v1/projects/{project_id}/users/{id}/act-as
 DELETE /admin/v1/projects/{project_id}/users/{id}/act-as/{sid}
 GET    /admin/v1/projects/{project_id}/requests

@@ -1,0 +1,1 @@
+"""Views: the saved states of grids and charts of the console."""
