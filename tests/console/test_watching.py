@@ -82,6 +82,52 @@ def test_requests_are_filtered_by_the_address(console: Console) -> None:
     expect(page.get_by_role("button", name="Remove the filter Code")).to_have_count(0)
 
 
+def test_a_request_is_shown_as_it_comes(console: Console) -> None:
+    page = console.open(f"#/projects/{PROJECT}/logs?code=setting_unheard_of")
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    expect(page.get_by_text("Nothing matches")).to_be_visible()
+    page.get_by_role("button", name="Clear the filters").click()
+    ask = f"fetch('../admin/v1/projects/{PROJECT}/api/collections/nowhere').then(answer => answer.status)"
+    assert page.evaluate(ask) == 404
+    expect(page.get_by_role("row", name="collection_not_found").first).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("live", exact=True)).to_have_count(0)
+    page.get_by_role("button", name="Follow").click()
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+
+
+def test_the_usage_of_a_project_has_its_steps_limits_and_rates(console: Console) -> None:
+    page = console.open(f"#/projects/{PROJECT}/usage")
+    expect(page.get_by_text("requests a second")).to_be_visible()
+    expect(page.get_by_role("region", name="Requests").get_by_role("img")).to_be_visible()
+    at = "2026-11-23T13:00:00.000Z"
+    step = {"at": at, "requests": 12, "errors_4xx": 2, "errors_5xx": 1, "bytes": 9_400_320, "p50_ms": 5, "p95_ms": 20}
+    sizes = {"users": 77, "documents": 8_845, "files": 12, "storage_bytes": 9_400_320, "as_of": at}
+    limit = {"name": "daily", "limit": 1_000, "remaining": 20, "reset": 43_200}
+    asked = list[str]()
+
+    def reply(route: Any) -> None:
+        asked.append(route.request.url.partition("?")[2])
+        quiet = {
+            **step,
+            "requests": 0,
+            "errors_4xx": 0,
+            "errors_5xx": 0,
+            "p50_ms": None,
+            "p95_ms": None,
+            "at": "2026-11-23T14:00:00.000Z",
+        }
+        route.fulfill(json={"steps": [step, quiet], "sizes": sizes, "limits": [limit]})
+
+    page.route("**/usage?*", reply)
+    page.get_by_text("30 days").click()
+    expect(page.get_by_text("980 of 1,000")).to_be_visible()
+    expect(page.get_by_text("25 % of them")).to_be_visible()
+    assert asked == ["step=day"]
+    expect(page.get_by_role("region", name="Table of steps").get_by_role("row")).to_have_count(2)
+    assert find_misfits(page) == []
+
+
 def test_an_entry_is_shown_with_its_difference(console: Console) -> None:
     page = console.open("#/audit?action=operator.joined")
     page.get_by_role("row", name="Olga").first.get_by_role("link").click()

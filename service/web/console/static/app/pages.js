@@ -28,6 +28,7 @@ export const PROJECT_PAGES = [
   { path: ["projects", ":project", "mail", ":tab?"], title: "Mail", icon: "mail", group: "Access", load: () => import("../pages/mail.js"), isOpen: (project) => allows(project, "config") },
   { path: ["projects", ":project", "keys"], title: "Keys", icon: "key-round", group: "Access", load: () => import("../pages/keys.js"), isOpen: (project) => allows(project, "config") },
   { path: ["projects", ":project", "logs"], title: "Logs", icon: "scroll-text", group: "Watch", load: () => import("../pages/logs.js"), isOpen: (project) => allows(project, "logs") },
+  { path: ["projects", ":project", "usage"], title: "Usage", icon: "gauge", group: "Watch", load: () => import("../pages/usage.js"), isOpen: (project) => allows(project, "logs") },
   { path: ["projects", ":project", "audit"], title: "Audit", icon: "history", group: "Watch", load: () => import("../pages/audit.js"), isOpen: (project) => allows(project, "logs") },
   { path: ["projects", ":project", "settings", ":group?"], title: "Settings", icon: "settings", group: "Project", load: () => import("../pages/settings.js"), isOpen: (project) => allows(project, "config") },
 ];

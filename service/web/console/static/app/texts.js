@@ -10,6 +10,14 @@ const DAY_AND_SECOND = new Intl.DateTimeFormat(undefined, { dateStyle: "medium",
 /** @param {number} value @returns {string} */
 export const number = (value) => NUMBER.format(value);
 
+const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
+
+/** @param {number} value @returns {string} `9.4 MB`. */
+export function bytes(value) {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, value)) / 3));
+  return new Intl.NumberFormat(undefined, { style: "unit", unit: UNITS[power], maximumFractionDigits: 1 }).format(value / 1000 ** power);
+}
+
 /** The local time, with UTC in the title. @param {{ at: string | null, day?: boolean, never?: string }} given */
 export function Time({ at, day = false, never = "never" }) {
   if (!at) return html`<span class="faint">${never}</span>`;

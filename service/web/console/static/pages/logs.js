@@ -1,6 +1,7 @@
 /** The latest requests of a project, with filters in the address. */
 import { useState } from "preact/hooks";
 import { html } from "../app/html.js";
+import { useLive } from "../app/live.js";
 import { usePages } from "../app/pages-of.js";
 import { go, link, place, replace } from "../app/router.js";
 import { allows } from "../app/session.js";
@@ -20,6 +21,11 @@ const FIELDS = { route: "Route", method: "Method", status: "Status", code: "Code
 const STATUSES = { "": "All", "4xx": "4xx", "5xx": "5xx", slow: "Slow" };
 const SPANS = /** @type {Record<string, number>} */ ({ hour: 3_600_000, day: 86_400_000 });
 const SLOW_MS = "1000";
+const MOST_FRESH = 500;
+
+/** True where a request that just came is one of those that the service would list. @param {any} row @param {Record<string, any>} query */
+const matches = (row, { since, limit, status = "", min_ms = 0, ...equal }) =>
+  (!status || String(row.status).startsWith(status.replace(/xx$/, ""))) && row.ms >= Number(min_ms) && Object.entries(equal).every(([name, value]) => row[name] === value);
 
 /** @param {number} status @returns {string} */
 const tone = (status) => (status >= 400 ? "bad" : "good");
@@ -34,13 +40,19 @@ export default function Logs({ project }) {
   const [asked, setAsked] = useState(Date.now());
   const span = SPANS[state.last ?? ""];
   const query = { ...Object.fromEntries(filters.map((name) => [name, state[name] ?? ""])), since: span ? new Date(asked - span).toISOString() : "", limit: 100 };
-  const { loading, rows, next, more } = usePages(`projects/${encodeURIComponent(project)}/requests`, query, "requests");
+  const [isLive, follow] = useState(true);
+  const [fresh, setFresh] = useState(/** @type {any[]} */ ([]));
+  const isOpen = useLive(project, "requests", isLive, ({ entries }) => setFresh((old) => [...entries.toReversed(), ...old].slice(0, MOST_FRESH)));
+  const { loading, rows: listed, next, more } = usePages(`projects/${encodeURIComponent(project)}/requests`, query, "requests");
   const { act, notice } = useAction(() => undefined);
+  const known = new Set(listed.map(({ id }) => id));
+  const rows = [...fresh.filter((row) => !known.has(row.id) && matches(row, query)), ...listed];
   const chosen = rows.find(({ id }) => id === state.entry);
   const refresh = () => { setAsked(Date.now()); loading.reload(); };
   const kind = state.min_ms === SLOW_MS ? "slow" : (state.status ?? "");
   const choose = (/** @type {string} */ value) => go(to({ status: value === "slow" ? "" : value, min_ms: value === "slow" ? SLOW_MS : "", entry: "" }));
-  return html`<main class="main"><${Bar} title="Logs"><button class="button" onClick=${refresh}><${Icon} name="refresh-cw" />Refresh</button><//>
+  return html`<main class="main"><${Bar} title="Logs" count=${isOpen ? html`<span class="row"><span class="dot dot-live good" />live</span>` : ""}>
+      <button class="button" onClick=${() => follow(!isLive)}><${Icon} name=${isLive ? "pause" : "play"} />${isLive ? "Pause" : "Follow"}</button><button class="button" onClick=${refresh}><${Icon} name="refresh-cw" />Refresh</button><//>
     <div class="bar toolbar"><${Span} last=${state.last ?? ""} to=${to} />
       ${filters.filter((name) => name !== "status" && !(name === "min_ms" && kind === "slow")).map((name) => html`<${Chip} key=${name} word=${FIELDS[/** @type {keyof typeof FIELDS} */ (name)]} value=${state[name] ?? ""} remove=${() => go(to({ [name]: "", entry: "" }))} />`)}
       <button class="chip chip-add" onClick=${() => add(true)}><${Icon} name="plus" small />Filter</button><span class="bar-rule" />

@@ -6,11 +6,12 @@ import { useLoading } from "../app/loading.js";
 import { go, link, place, replace } from "../app/router.js";
 import { allows } from "../app/session.js";
 import { Bar } from "../app/shell.js";
-import { number, Time } from "../app/texts.js";
+import { bytes, number } from "../app/texts.js";
 import { Dialog } from "../parts/dialog.js";
 import { Alert, DialogFoot, Field, useForm } from "../parts/form.js";
 import { Icon } from "../parts/icon.js";
 import { Secret } from "../parts/secret.js";
+import { Spark } from "../parts/spark.js";
 import { Empty, Loaded } from "../parts/states.js";
 
 const CURL = 'curl -X POST "$URL/admin/v1/projects" -H "Authorization: Bearer $TOKEN" \\\n  -H "Content-Type: application/json" -d \'{"name": "Shop"}\'';
@@ -39,9 +40,13 @@ export default function Projects() {
 
 /** @param {{ project: any }} given */
 function Card({ project }) {
+  const { figures } = project;
+  const of = (/** @type {string} */ name, write = number) => (figures ? write(figures[name]) : "–");
   return html`<a class="card project" href=${link(["projects", project.id])}>
-    <div class="project-head"><h2 class="cut" dir="auto">${project.name}</h2><span class="id">${project.id}</span></div>
-    <dl class="project-figures"><div><dt>Your role</dt><dd>${project.role}</dd></div><div><dt>Created</dt><dd><${Time} at=${project.created_at} day /></dd></div></dl>
+    <div class="project-head"><h2 class="cut" dir="auto">${project.name}</h2><span class="id cut">${project.id}</span><span class="badge push">${project.role}</span></div>
+    ${allows(project.id, "logs") && html`<${Spark} project=${project.id} isQuiet=${!figures?.requests_24h} />`}
+    <dl class="project-figures">${[["Users", of("users")], ["Documents", of("documents")], ["Size", of("storage_bytes", bytes)], ["Errors, 24 h", of("errors_24h")]].map(([name, value]) => html`
+      <div key=${name}><dt>${name}</dt><dd class=${name === "Errors, 24 h" && figures?.errors_24h ? "bad" : ""}>${value}</dd></div>`)}</dl>
   </a>`;
 }
 
