@@ -94,7 +94,7 @@ class FileEntry(Section):
     path: Path
 
 
-class Manifest(Section):
+class SeedManifest(Section):
     """A whole seed file. Users come first, then their files, collections in the order in which they stand, the rules, and
     saved aggregations, each the body of PUT /api/aggregations/{name}.
 
@@ -120,16 +120,16 @@ class Manifest(Section):
         return value
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path) -> SeedManifest:
     """The manifest at `path`, YAML or JSON. Raises ConfigurationError: '<file>: <path in it>: <what to change>'."""
-    return _read(Manifest, path, read_yaml(path))
+    return _read(SeedManifest, path, read_yaml(path))
 
 
 def read_schema_file(path: Path) -> Mapping[str, SchemaPart]:
     """Collection → its declaration, of a manifest or of a file with `collections` alone. Raises as `read_manifest`."""
     value = read_yaml(path)
     if isinstance(value, dict) and "project" in value:
-        return _read(Manifest, path, value).collections
+        return _read(SeedManifest, path, value).collections
     return _read(SchemaFile, path, value).collections
 
 

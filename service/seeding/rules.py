@@ -9,7 +9,7 @@ from service.domain.access.administration import RulesAdministration, fill_parts
 from service.domain.access.agreement import DeclaredShapes, check_rules, find_shapes
 from service.domain.projects.lookup import Project
 from service.errors import ConfigurationError, Invalid, RuleTestsFailed, ServiceError, Violation
-from service.seeding.manifest import Manifest, read_manifest, read_yaml
+from service.seeding.manifest import SeedManifest, read_manifest, read_yaml
 from service.seeding.report import Report, find_changes
 from service.seeding.sources import make_row
 
@@ -37,7 +37,7 @@ def describe_violation(violation: Violation) -> str:
     return f"{place}: {violation.msg}" if place else violation.msg
 
 
-def read_manifest_rules(manifest: Manifest, folder: Path) -> dict[str, Any] | None:
+def read_manifest_rules(manifest: SeedManifest, folder: Path) -> dict[str, Any] | None:
     """The rules of a manifest that lies in `folder`. Raises ConfigurationError."""
     if isinstance(manifest.rules, Path):
         path = folder / manifest.rules
@@ -52,7 +52,7 @@ class RulesSeeder:
     administration: RulesAdministration
     report: Report
 
-    async def seed(self, project: Project | None, manifest: Manifest, wanted: Mapping[str, Any]) -> None:
+    async def seed(self, project: Project | None, manifest: SeedManifest, wanted: Mapping[str, Any]) -> None:
         """Puts `wanted` in the place of the project's rules, unless they are the same."""
         nothing = fill_parts({})
         before = nothing if project is None else (await find_saved(project)).document
@@ -70,7 +70,7 @@ class RulesSeeder:
         else:
             self.report.updated(KIND, manifest.project.id, {name: before[name] for name in changes}, changes)
 
-    async def _replace(self, project: Project | None, manifest: Manifest, wanted: Mapping[str, Any]) -> None:
+    async def _replace(self, project: Project | None, manifest: SeedManifest, wanted: Mapping[str, Any]) -> None:
         if project is None or self.report.dry_run:
             await check_rules(wanted, await _coming_shapes(project, manifest))
         else:
@@ -86,7 +86,7 @@ def _bounded(place: str, value: Any) -> dict[str, Any]:
     return row.value
 
 
-async def _coming_shapes(project: Project | None, manifest: Manifest) -> DeclaredShapes:
+async def _coming_shapes(project: Project | None, manifest: SeedManifest) -> DeclaredShapes:
     """The collections as a run would leave them."""
     schemas = {name: part.declared for name, part in manifest.collections.items()}
     return DeclaredShapes(schemas) if project is None else await find_shapes(project.database, schemas)

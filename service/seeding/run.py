@@ -26,7 +26,7 @@ from service.seeding.attachments import Attachments, file_fields
 from service.seeding.batches import RowBatches, one_behind
 from service.seeding.documents import Destination, reason, seed_documents
 from service.seeding.files import FileSeeder
-from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Source
+from service.seeding.manifest import CollectionPart, ProjectPart, SeedManifest, Source
 from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder, read_manifest_rules
 from service.seeding.schemas import SchemaSeeder, explain
@@ -49,7 +49,7 @@ class Seeder:
     folder: Path
     report: Report
 
-    async def seed(self, manifest: Manifest) -> ProjectKeys | None:
+    async def seed(self, manifest: SeedManifest) -> ProjectKeys | None:
         """The API keys, if the project was made just now. Raises ConfigurationError for what stops the whole seed."""
         settings = _settings(manifest)
         project, keys = await self._project(manifest.project, settings)
@@ -57,7 +57,7 @@ class Seeder:
         await self._fill(project, manifest, in_force)
         return keys
 
-    async def seed_new(self, manifest: Manifest) -> ProjectKeys:
+    async def seed_new(self, manifest: SeedManifest) -> ProjectKeys:
         """Creates the project and returns its API keys. The project cannot be found before all of it is there.
 
         The next call continues an interrupted one. Raises Conflict if the project exists, and the errors of `seed`.
@@ -69,7 +69,7 @@ class Seeder:
         )
         return keys
 
-    async def _fill(self, project: Project | None, manifest: Manifest, settings: Mapping[str, Any]) -> None:
+    async def _fill(self, project: Project | None, manifest: SeedManifest, settings: Mapping[str, Any]) -> None:
         in_force, rules = read_project_settings(settings), read_manifest_rules(manifest, self.folder)
         for number, source in enumerate(manifest.users):
             await self._users(project, source, f"users[{number}]", manifest.project.name, in_force)
@@ -151,7 +151,7 @@ def _reason(error: ServiceError) -> str:
     return "; ".join(explain(error)[:2])
 
 
-def _settings(manifest: Manifest) -> dict[str, str]:
+def _settings(manifest: SeedManifest) -> dict[str, str]:
     settings = {name: _text(value) for name, value in manifest.project.settings.items()}
     read_project_settings(settings)
     return settings

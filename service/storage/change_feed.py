@@ -19,7 +19,7 @@ from service.errors import Unavailable
 from service.storage.change_stages import AFTER, BEFORE, CHANGES, WantedAt, find_stages
 from service.storage.change_stages import LARGE as LARGE
 from service.storage.change_stages import Namespace as Namespace
-from service.storage.changes import Moment as Moment
+from service.storage.changes import FeedMoment as FeedMoment
 from service.storage.changes import RecordChange as RecordChange
 from service.storage.changes import read_change
 from service.storage.client import Client, Document
@@ -36,7 +36,7 @@ FIRST_BATCH, LARGEST_BATCH = 4, 128
 HISTORY_LOST = frozenset({280, 286})
 
 
-class HistoryLost(Exception):
+class FeedHistoryLost(Exception):
     """MongoDB keeps no longer what the stream would begin with, or has an event that no reply holds."""
 
 
@@ -102,19 +102,19 @@ class ChangeStream:
         # When the first of its changes was written.
         self.written_at: datetime | None = None
 
-    async def next_moments(self) -> list[Moment]:
+    async def next_moments(self) -> list[FeedMoment]:
         """The next moments; empty after a second without any. Raises HistoryLost, PyMongoError, TimeoutError."""
         try:
             async with asyncio.timeout(REPLY_SECONDS):
                 reply = await (self._open() if self._cursor is None else self._more())
         except OperationFailure as error:
             if error.code in HISTORY_LOST or error.has_error_label("NonResumableChangeStreamError"):
-                raise HistoryLost from error
+                raise FeedHistoryLost from error
             raise
         cursor = reply["cursor"]
         self._cursor = cursor["id"]
         if not self._cursor:
-            raise HistoryLost
+            raise FeedHistoryLost
         return self._read(cursor.get("firstBatch") or cursor.get("nextBatch") or [], cursor)
 
     async def _open(self) -> Mapping[str, Any]:
@@ -145,9 +145,9 @@ class ChangeStream:
     async def _run(self, command: Document) -> Mapping[str, Any]:
         return await self._client.admin.command(command, session=self._session, codec_options=self._encoded)
 
-    def _read(self, events: Sequence[Mapping[str, Any]], cursor: Mapping[str, Any]) -> list[Moment]:
+    def _read(self, events: Sequence[Mapping[str, Any]], cursor: Mapping[str, Any]) -> list[FeedMoment]:
         """The complete moments: no more events of them can come."""
-        moments: list[Moment] = []
+        moments: list[FeedMoment] = []
         for event in events:
             at = to_number(event["clusterTime"])
             if self._group.events and at != self._group.at:
@@ -174,14 +174,14 @@ class ChangeStream:
             return True
         return count == 1 and not self.is_full and not self._group.in_transaction
 
-    def _take(self) -> Moment:
+    def _take(self) -> FeedMoment:
         group, self._group = self._group, _Group()
         # A stream that is opened in the middle of a moment delivers some of it again.
         is_new = group.at > self._began_at
         self.position = max(self.position, group.at)
         options = self._client.codec_options
         changes = [read_change(event, options) for event in group.events if event["operationType"] in CHANGES]
-        return Moment(group.at, changes if is_new else ())
+        return FeedMoment(group.at, changes if is_new else ())
 
     async def close(self) -> None:
         """As far as MongoDB answers."""

@@ -52,7 +52,7 @@ class RecordChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class FeedMoment:
     """The changes of one cluster time."""
 
     at: int

@@ -5,7 +5,7 @@ from typing import Any
 
 from service.bounds import MAX_FIELDS
 from service.domain.contracts import contracts
-from service.domain.contracts.contracts import ProjectState, Text, Wanted, write_text
+from service.domain.contracts.contracts import ProjectState, Text, WantedText, write_text
 from service.schema.values import now
 from tests.conftest import Api, MakeApi
 from tests.loop_watch import LoopWatch
@@ -34,7 +34,7 @@ async def test_k3_a_contract_at_its_bounds_is_made_once_beside_the_requests(
     declare_all(hostile)
     made: list[str] = []
 
-    def count(state: ProjectState, wanted: Wanted) -> Text:
+    def count(state: ProjectState, wanted: WantedText) -> Text:
         made.append(wanted.kind)
         return write_text(state, wanted)
 

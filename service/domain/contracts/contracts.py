@@ -50,7 +50,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedText:
     """A text that is asked for: `kind` distinguishes what `write` makes of the contract of a view.
 
     `names` are the collections that must be there.
@@ -79,7 +79,7 @@ class Contracts:
         self._turns = Turns(1, waiting=MAX_CONTRACTS_WAITING, retry_after=1)
         self._texts: Cache[Text] = Cache(MAX_KNOWN_CONTRACTS, KEPT_SECONDS, _weigh)
 
-    async def find(self, project: Project, wanted: Wanted) -> Text:
+    async def find(self, project: Project, wanted: WantedText) -> Text:
         """Raises CollectionNotFound, TooLarge, Busy, and what the writer raises."""
         database = project.database.outside
         stamps, revision = await asyncio.gather(Definitions(database).stamps(), find_revision(database))
@@ -96,7 +96,7 @@ class Contracts:
         """The contract of a project as it is now."""
         return _contract_of(await self._read(project), view)
 
-    async def _make(self, project: Project, wanted: Wanted) -> Text:
+    async def _make(self, project: Project, wanted: WantedText) -> Text:
         async with self._turns.take(project.id):
             state = await self._read(project)
             return await asyncio.get_running_loop().run_in_executor(self._thread, write_text, state, wanted)
@@ -133,7 +133,7 @@ def _contract_of(state: ProjectState, view: View) -> Contract:
     return make_contract({}, {name: build(schema) for name, schema in state.schemas.items()}, state.rules, view)
 
 
-def write_text(state: ProjectState, wanted: Wanted) -> Text:
+def write_text(state: ProjectState, wanted: WantedText) -> Text:
     """The text of a state, or its refusal. Raises what the writer raises."""
     try:
         plain = wanted.write(_contract_of(state, wanted.view))

@@ -19,7 +19,7 @@ USERS = "users"
 UNAUTHENTIC, TOO_SLOW, UNAVAILABLE, FAILED = 4401, 4408, 1013, 1011
 
 
-class Sink(Protocol):
+class SocketSink(Protocol):
     """A socket, as far as frames go: `written` bytes were handed to it, of which some wait to be sent."""
 
     @property
@@ -39,7 +39,7 @@ class Sink(Protocol):
 class Connection:
     """`credential` is the text that authenticated the caller; `expires_at`, in seconds since 1970, is None for keys."""
 
-    def __init__(self, sink: Sink, caller: ProjectCaller, credential: str, expires_at: float | None) -> None:
+    def __init__(self, sink: SocketSink, caller: ProjectCaller, credential: str, expires_at: float | None) -> None:
         self.caller = caller
         self.credential = credential
         self.expires_at = expires_at

@@ -16,8 +16,8 @@ from service.observe.metrics import FEED_DELAY, FEED_EVENTS, FEED_LOST, FEED_OPE
 from service.schema.values import now
 from service.storage.change_feed import (
     ChangeStream,
-    HistoryLost,
-    Moment,
+    FeedHistoryLost,
+    FeedMoment,
     Namespace,
     RecordChange,
     find_now,
@@ -45,7 +45,7 @@ class ChangeFeed:
         connect: Callable[[], Client],
         prefix: str,
         *,
-        deliver: Callable[[Moment], None],
+        deliver: Callable[[FeedMoment], None],
         lose: Callable[[], None],
         floods: Floods,
         backlog: Backlog,
@@ -123,7 +123,7 @@ class ChangeFeed:
             try:
                 await self._begin(generation)
                 await self._read(generation)
-            except HistoryLost:
+            except FeedHistoryLost:
                 log.warning("change_feed_history_lost")
                 FEED_LOST.labels("history").inc()
                 if generation == self._generation:
@@ -179,7 +179,7 @@ class ChangeFeed:
             await asyncio.gather(ahead, return_exceptions=True)
             await stream.close()
 
-    async def _tell(self, moments: Iterable[Moment], generation: int) -> bool:
+    async def _tell(self, moments: Iterable[FeedMoment], generation: int) -> bool:
         """Delivers the moments; False if another stream took over. Other work has its turn after each step."""
         ends = 0.0
         for moment in moments:
@@ -203,7 +203,7 @@ class ChangeFeed:
         if after >= until:
             return
         if self._client is None:
-            raise HistoryLost
+            raise FeedHistoryLost
         try:
             found = read_between(self._client, namespace, after, until, wanted=wanted, prefix=self._prefix)
             async with aclosing(found) as changes:
@@ -212,7 +212,7 @@ class ChangeFeed:
         except Exception as error:
             if not is_lost(error):
                 raise
-            raise HistoryLost from error
+            raise FeedHistoryLost from error
 
     async def close(self) -> None:
         self._generation += 1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from service.storage.change_feed import Moment, Namespace
+from service.storage.change_feed import FeedMoment, Namespace
 
 log = structlog.get_logger()
 
@@ -43,7 +43,7 @@ class Floods:
     def is_held(self, namespace: Namespace) -> bool:
         return namespace in self._held
 
-    def note(self, moments: Iterable[Moment], *, is_full: bool) -> bool:
+    def note(self, moments: Iterable[FeedMoment], *, is_full: bool) -> bool:
         """Called after each reply of the stream; True if a new stream is needed, as a collection pauses or resumes."""
         if not is_full:
             self._full.clear()

@@ -27,7 +27,7 @@ from service.domain.sessions.sessions import Sessions
 from service.errors import InvalidToken, ServiceError, TooManySockets, TooManySubscriptions
 from service.observe.metrics import SOCKETS
 from service.schema.steps import Steps
-from service.storage.change_feed import Moment, Namespace, RecordChange
+from service.storage.change_feed import FeedMoment, Namespace, RecordChange
 from service.storage.client import Client
 
 
@@ -179,7 +179,7 @@ class Realtime:
             # It waits for its turn, and keeps its filter in memory. A read that is under way ends by itself.
             subscription.task.cancel()
 
-    def _deliver(self, moment: Moment) -> None:
+    def _deliver(self, moment: FeedMoment) -> None:
         """Delivers a moment. Changed rights take effect before the next moment; this one was written before."""
         by_namespace: dict[Namespace, list[RecordChange]] = {}
         for change in moment.changes:

@@ -21,7 +21,7 @@ from service.errors import Busy, ServiceError, Unavailable, page_too_large
 from service.observe.metrics import RESYNCS
 from service.query.populate import show_rows
 from service.schema.steps import Steps
-from service.storage.change_feed import HistoryLost
+from service.storage.change_feed import FeedHistoryLost
 from service.storage.encoded_rows import EncodedRow, decode_rows
 from service.storage.snapshots import find_at
 
@@ -144,7 +144,7 @@ class Snapshots:
                     if time.thread_time() - began > STEP_SECONDS:
                         await asyncio.sleep(0)
                         began = time.thread_time()
-        except (Missing, HistoryLost, TimeoutError):
+        except (Missing, FeedHistoryLost, TimeoutError):
             return None
         return b",".join(missed)
 

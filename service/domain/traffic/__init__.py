@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from service.domain.projects import Foundation
-from service.domain.traffic.live import Live
+from service.domain.traffic.live import LivePolls
 from service.domain.traffic.request_log import RequestLog
 from service.domain.traffic.ring import Ring
 from service.domain.traffic.usage import Usage
@@ -18,11 +18,11 @@ class Traffic:
 
     log: RequestLog
     usage: Usage
-    live: Live
+    live: LivePolls
 
 
 def build_traffic(base: Foundation, count_sockets: Callable[[], Mapping[str, int]], *, megabytes: int) -> Traffic:
     """Without megabytes no request is noted; all are counted. `count_sockets` has those of this worker, by project."""
     requests, usage = RequestLogStore(base.databases, megabytes * 1_048_576), UsageStore(base.databases)
     log = RequestLog(Ring() if megabytes else None, requests)
-    return Traffic(log, Usage(usage, count_sockets), Live(requests, usage))
+    return Traffic(log, Usage(usage, count_sockets), LivePolls(requests, usage))

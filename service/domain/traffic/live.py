@@ -176,7 +176,7 @@ def _add_up(rows: Iterable[Mapping[str, Any]]) -> list[int]:
     return [sum(int(row[name]) for row in found for name in each) for each in names]
 
 
-class Live:
+class LivePolls:
     """The polls of this worker."""
 
     def __init__(self, requests: RequestLogStore, usage: UsageStore) -> None:

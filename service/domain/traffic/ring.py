@@ -14,7 +14,7 @@ Note = tuple[float, str, str, int, float, int, str | None, Any, str | None, str 
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenNotes:
     """The notes to write, and the number of those that are dropped."""
 
     notes: list[Note]
@@ -37,15 +37,15 @@ class Ring:
         else:
             self._dropped += 1
 
-    def take(self) -> Taken:
+    def take(self) -> TakenNotes:
         """The notes that one write takes: failed and slow requests first, then the others in their order."""
         notes, dropped = self._notes, self._dropped
         self._notes, self._dropped = [], 0
         if len(notes) <= MAX_REQUESTS_WRITTEN:
-            return Taken(notes, dropped)
+            return TakenNotes(notes, dropped)
         # The sort keeps the order of equals.
         chosen = sorted(notes, key=_is_plain)[:MAX_REQUESTS_WRITTEN]
-        return Taken(chosen, dropped + len(notes) - len(chosen))
+        return TakenNotes(chosen, dropped + len(notes) - len(chosen))
 
 
 def _is_plain(note: Note) -> bool:

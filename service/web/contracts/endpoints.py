@@ -12,7 +12,7 @@ from service.contract.document import Base, write_document
 from service.contract.model import Contract
 from service.contract.python import write_python
 from service.contract.typescript import write_typescript
-from service.domain.contracts.contracts import Wanted
+from service.domain.contracts.contracts import WantedText
 from service.domain.limits.policies import DAILY
 from service.domain.permissions import Access
 from service.errors import CollectionNotFound, Invalid, SecretKeyRequired, TooLarge
@@ -82,7 +82,7 @@ async def project_document(request: Request, caller: KeyCaller, services: Servic
         return write_document(contract, Base(find_document(request), services.base.base_url), view, names)
 
     kind = f"openapi/{','.join(sorted(names or ()))}"
-    text = await services.contracts.find(caller.project, Wanted(kind, view, write, names or frozenset()))
+    text = await services.contracts.find(caller.project, WantedText(kind, view, write, names or frozenset()))
     return answer_kept(request, text, {"content-type": "application/json"})
 
 
@@ -128,7 +128,7 @@ async def generated_types(request: Request, caller: KeyCaller, services: Service
     def encode(contract: Contract) -> bytes:
         return write(contract).text.encode()
 
-    text = await services.contracts.find(caller.project, Wanted(sent["language"], view, encode))
+    text = await services.contracts.find(caller.project, WantedText(sent["language"], view, encode))
     return answer_kept(
         request,
         text,

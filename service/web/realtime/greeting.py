@@ -10,7 +10,7 @@ from starlette.types import Scope
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
 from service.domain.limits.policies import DAILY
 from service.domain.projects.lookup import PUBLISHABLE_PREFIX
-from service.domain.realtime.connections import Connection, Sink
+from service.domain.realtime.connections import Connection, SocketSink
 from service.errors import ServiceError, TooManySockets
 from service.services import Services
 from service.web.auth.client_address import client_address
@@ -32,7 +32,7 @@ class SocketRefused(Exception):
         super().__init__(code)
 
 
-async def greet(hello: Hello, scope: Scope, sink: Sink, services: Services) -> Connection:
+async def greet(hello: Hello, scope: Scope, sink: SocketSink, services: Services) -> Connection:
     """The connection, which is one of the worker's from now on. Raises Refused."""
     caller = await find_caller(hello, scope, services)
     if not is_allowed(origin_of(scope), caller, services.base.origin):

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope
 from service.bounds import MAX_MESSAGE_BYTES, MAX_MESSAGE_ERRORS, MAX_MESSAGES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS
 from service.domain.access.caller import UserCaller
 from service.domain.limits.policies import DAILY, describe_settings
-from service.domain.realtime.connections import EXPIRY_SECONDS, Connection, Sink
+from service.domain.realtime.connections import EXPIRY_SECONDS, Connection, SocketSink
 from service.domain.realtime.subscriptions import frame
 from service.domain.realtime.upkeep import warn_or_expire
 from service.errors import Invalid, LimitExceeded
@@ -46,7 +46,7 @@ Message = dict[str, Any]
 class SocketSession:
     """The socket of `scope`. `run` returns when it has ended. It raises nothing: errors go to the client."""
 
-    def __init__(self, scope: Scope, receive: Receive, sink: Sink, services: Services) -> None:
+    def __init__(self, scope: Scope, receive: Receive, sink: SocketSink, services: Services) -> None:
         self._scope = scope
         self._receive = receive
         self._sink = sink

@@ -9,7 +9,7 @@ import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.bounds import MAX_HANDSHAKES, MAX_SOCKETS
-from service.domain.realtime.connections import Sink
+from service.domain.realtime.connections import SocketSink
 from service.errors import Busy, NotFound, ServiceError, Unauthorized, Unavailable
 from service.services import Services
 from service.web.asgi.deadlines import STOPPING
@@ -24,7 +24,7 @@ EVENTS_EXTENSION = "auth_collections.events"
 NO_QUERY = "Credentials and all else go into the first message, never into the URL"
 
 
-class Socket(Sink, Protocol):
+class Socket(SocketSink, Protocol):
     """The server's side of a socket: a sink that is first accepted or refused."""
 
     def accept(self) -> None: ...

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from service.domain.contracts import contracts
-from service.domain.contracts.contracts import ProjectState, Text, Wanted, write_text
+from service.domain.contracts.contracts import ProjectState, Text, WantedText, write_text
 from tests.conftest import Api
 from tests.declared import change, declare, violations
 
@@ -68,7 +68,7 @@ async def test_a_document_that_is_too_large_is_refused_and_not_made_again(
 ) -> None:
     made: list[ProjectState] = []
 
-    def count(state: ProjectState, wanted: Wanted) -> Text:
+    def count(state: ProjectState, wanted: WantedText) -> Text:
         made.append(state)
         return write_text(state, wanted)
 

@@ -13,7 +13,7 @@ import pytest
 from service.bounds import MAX_CONTRACTS_WAITING
 from service.contract.model import View
 from service.domain.contracts import contracts
-from service.domain.contracts.contracts import ProjectState, Text, Wanted, write_text
+from service.domain.contracts.contracts import ProjectState, Text, WantedText, write_text
 from service.errors import Busy
 from service.services import Services
 from service.storage.definitions import Definitions
@@ -141,7 +141,7 @@ async def test_k4_equal_projects_have_equal_bytes(books: Api, make_api: MakeApi)
 async def test_many_requests_at_once_have_one_text_made(books: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[ProjectState] = []
 
-    def count(state: ProjectState, wanted: Wanted) -> Text:
+    def count(state: ProjectState, wanted: WantedText) -> Text:
         made.append(state)
         return write_text(state, wanted)
 
@@ -163,13 +163,13 @@ async def test_one_text_is_made_at_once_and_few_wait(
 ) -> None:
     goes_on, running, most = threading.Event(), itertools.count(), int(MAX_CONTRACTS_WAITING)
 
-    def wait(_: ProjectState, wanted: Wanted) -> Text:
+    def wait(_: ProjectState, wanted: WantedText) -> Text:
         next(running)
         goes_on.wait()
         return Text(b"", b"", wanted.kind)
 
     monkeypatch.setattr(contracts, "write_text", wait)
-    asked = [Wanted(f"kind {number}", View.SERVER, lambda _: b"") for number in range(most + 2)]
+    asked = [WantedText(f"kind {number}", View.SERVER, lambda _: b"") for number in range(most + 2)]
     tasks = [asyncio.ensure_future(services.contracts.find(api.project, each)) for each in asked]
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     try:

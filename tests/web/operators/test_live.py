@@ -10,7 +10,7 @@ import pytest
 from faults.waiting import until
 from service.bounds import MAX_LIVE_STREAMS, MAX_OPERATOR_LIVE_STREAMS
 from service.domain.traffic import live
-from service.domain.traffic.live import Live
+from service.domain.traffic.live import LivePolls
 from service.errors import Busy, TooManySockets
 from service.services import Services
 from service.storage.usage import UsageStore
@@ -77,7 +77,7 @@ async def test_all_who_watch_a_project_share_one_poll(
 
 
 async def test_a_worker_has_so_many_streams_and_an_operator_fewer(services: Services) -> None:
-    polls = Live(None, None)  # type: ignore[arg-type]
+    polls = LivePolls(None, None)  # type: ignore[arg-type]
     for number in range(MAX_OPERATOR_LIVE_STREAMS):
         polls.join(f"p{number}", Watcher("usage"))
     with pytest.raises(TooManySockets):

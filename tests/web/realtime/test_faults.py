@@ -16,7 +16,7 @@ from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import FULL_REPLIES, Floods
 from service.domain.realtime.subscriptions import SubscriptionState
 from service.services import Services
-from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, RecordChange
+from service.storage.change_feed import ChangeStream, FeedHistoryLost, FeedMoment, Namespace, RecordChange
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, merge
 from tests.web.realtime.live import SECONDS, Live, opened, serving
@@ -107,7 +107,7 @@ def test_what_is_held_back_is_told_again_after_a_while() -> None:
     notes, users = ("p", "c_notes"), ("p", "users")
 
     def full(namespace: Namespace) -> list[bool]:
-        moment = Moment(1, [RecordChange(namespace, "x", None, None)])
+        moment = FeedMoment(1, [RecordChange(namespace, "x", None, None)])
         return [floods.note([moment], is_full=True) for _ in range(FULL_REPLIES)]
 
     assert full(users) == [False] * FULL_REPLIES
@@ -191,7 +191,7 @@ async def test_w10_who_comes_as_the_last_one_leaves_is_told(monkeypatch: pytest.
     """The stream of those who were there may not say where that of the next begins."""
     notes, asked = ("p", "c_notes"), 0
 
-    async def next_moments(self: ChangeStream) -> list[Moment]:
+    async def next_moments(self: ChangeStream) -> list[FeedMoment]:
         nonlocal asked
         asked += 1
         self.position = 7
@@ -234,7 +234,7 @@ async def test_w10_history_that_is_gone_is_a_resync(
     async def losing(self: ChangeStream) -> Any:
         found = await next_moments(self)
         if any(moment.changes for moment in found) and next(lost, False):
-            raise HistoryLost
+            raise FeedHistoryLost
         return found
 
     monkeypatch.setattr(ChangeStream, "next_moments", losing)

@@ -21,7 +21,7 @@ from service.domain.realtime.floods import Floods
 from service.errors import Unavailable
 from service.services import Services
 from service.storage import snapshots
-from service.storage.change_feed import ChangeStream, HistoryLost, Moment, RecordChange
+from service.storage.change_feed import ChangeStream, FeedHistoryLost, FeedMoment, RecordChange
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, put_rules, sign_up
 from tests.web.realtime.live import SECONDS, Live
@@ -336,10 +336,10 @@ def make_feed(lose: Callable[[ChangeFeed], None]) -> ChangeFeed:
 async def test_w10_who_comes_when_history_is_lost_waits_for_where_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     lost, may_find, asked = list[int](), asyncio.Event(), list[int]()
 
-    async def next_moments(self: ChangeStream) -> list[Moment]:
+    async def next_moments(self: ChangeStream) -> list[FeedMoment]:
         asked.append(1)
         if len(asked) == 2:
-            raise HistoryLost
+            raise FeedHistoryLost
         if len(asked) > 3:
             await asyncio.sleep(SECONDS)
         self.position = max(self.position, 5)

@@ -9,7 +9,7 @@ import pytest
 
 from service.services import Services
 from service.storage import change_feed
-from service.storage.change_feed import HistoryLost, RecordChange
+from service.storage.change_feed import FeedHistoryLost, RecordChange
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, delete, merge, put_rules, sign_up
 from tests.web.realtime.live import SECONDS, Live
@@ -173,7 +173,7 @@ async def test_w6_a_cursor_of_last_week_is_a_snapshot(
     async def forgotten(*_: object, **__: object) -> AsyncGenerator[RecordChange, None]:
         for change in list[RecordChange]():
             yield change
-        raise HistoryLost
+        raise FeedHistoryLost
 
     monkeypatch.setattr("service.domain.realtime.feed.read_between", forgotten)
     made = await create(messages, text="x")
