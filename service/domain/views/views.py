@@ -26,7 +26,7 @@ STATE = ("body", "state")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SavedView:
     """`of` is the collection of a grid, or the aggregation of a chart. `is_own`: the caller made it."""
 
     id: str
@@ -63,13 +63,13 @@ class Views:
     def __init__(self, databases: Databases) -> None:
         self._store = ViewStore(databases)
 
-    async def list(self, caller: OperatorCaller, kind: str | None = None, of: str | None = None) -> Sequence[View]:
+    async def list(self, caller: OperatorCaller, kind: str | None = None, of: str | None = None) -> Sequence[SavedView]:
         """The shared views, and the caller's own, by their names."""
         wanted = {name: value for name, value in (("kind", kind), ("of", of)) if value is not None}
         match: Document = {"kind": {"$exists": True}, **_visible(caller), **wanted}
         return [_read(row, caller) for row in await self._store.list(match, most=MAX_VIEWS)]
 
-    async def create(self, caller: OperatorCaller, draft: ViewDraft) -> View:
+    async def create(self, caller: OperatorCaller, draft: ViewDraft) -> SavedView:
         """Raises PermissionRequired, Invalid, TooLarge, ViewLimit."""
         if draft.shared:
             _require_write(caller)
@@ -87,7 +87,7 @@ class Views:
             raise ViewLimit
         return _read(view, caller)
 
-    async def change(self, caller: OperatorCaller, view_id: str, draft: ViewDraft, versions: Versions) -> View:
+    async def change(self, caller: OperatorCaller, view_id: str, draft: ViewDraft, versions: Versions) -> SavedView:
         """Raises ViewNotFound, PermissionRequired, Invalid, TooLarge, VersionConflict."""
         before = await self._find(caller, view_id)
         if before["shared"] or draft.shared:
@@ -158,8 +158,8 @@ def _require_write(caller: OperatorCaller) -> None:
         raise PermissionRequired(f"{project_id}:data:write")
 
 
-def _read(record: Mapping[str, Any], caller: OperatorCaller) -> View:
-    return View(
+def _read(record: Mapping[str, Any], caller: OperatorCaller) -> SavedView:
+    return SavedView(
         id=record["_id"],
         kind=cast(Kind, record["kind"]),
         of=record["of"],
