@@ -3,7 +3,9 @@
 `scripts/vendor-viewer` writes `assets/swagger-ui*` and assets/VENDORED; nothing is fetched at run time.
 """
 
+import asyncio
 import hashlib
+from collections.abc import Iterable
 from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import Any
@@ -18,8 +20,8 @@ from service.errors import FileNotFound
 from service.services import Services
 from service.web.auth.authenticate import OF_OPERATORS, OUTSIDE_PUBLIC_API, Credential
 from service.web.openapi.declaration import HTML, TEXT, Content, Success, Tag
-from service.web.openapi.document import ADMIN, build_document
-from service.web.openapi.endpoint import Query, endpoint
+from service.web.openapi.document import ADMIN, PUBLIC, Api, build_document
+from service.web.openapi.endpoint import ApiRoute, Query, endpoint
 
 # The page runs its own scripts and asks its own origin, and nothing else (W3C Content Security Policy Level 3).
 PAGE_HEADERS = {
@@ -47,11 +49,8 @@ of_page = partial(endpoint, credential=Credential.NONE, query=Query.IGNORED, tag
 )
 async def openapi_document(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The OpenAPI document of this service."""
-    document = getattr(request.app.state, "openapi", None)
-    if document is None:
-        routes = (route for route in request.app.routes if route.credential not in OUTSIDE_PUBLIC_API)
-        document = request.app.state.openapi = orjson.dumps(build_document(routes))
-    return _cached(request, document, "application/json", {"cache-control": "no-cache"})
+    routes = (route for route in request.app.routes if route.credential not in OUTSIDE_PUBLIC_API)
+    return _cached(request, await _find(request, routes, PUBLIC), "application/json", {"cache-control": "no-cache"})
 
 
 @endpoint(
@@ -64,11 +63,8 @@ async def openapi_document(request: Request, caller: ServiceCaller, services: Se
 )
 async def admin_openapi_document(request: Request, caller: AdminCaller, services: Services) -> Response:
     """The OpenAPI document of the Admin API."""
-    document = getattr(request.app.state, "admin_openapi", None)
-    if document is None:
-        routes = (route for route in request.app.routes if route.credential in OF_OPERATORS)
-        document = request.app.state.admin_openapi = orjson.dumps(build_document(routes, ADMIN))
-    return _cached(request, document, "application/json", {})
+    routes = (route for route in request.app.routes if route.credential in OF_OPERATORS)
+    return _cached(request, await _find(request, routes, ADMIN), "application/json", {})
 
 
 @of_page("GET /docs", answer=Success("A page that shows the document and tries requests", content=(HTML,)))
@@ -103,6 +99,16 @@ async def documentation_asset(request: Request, caller: ServiceCaller, services:
 def read_asset(name: str) -> bytes:
     """One of MEDIA_TYPES or PAGE. They are few and do not change while the process runs."""
     return (files("service.web.docs_ui") / "assets" / name).read_bytes()
+
+
+async def _find(request: Request, routes: Iterable[ApiRoute], api: Api) -> bytes:
+    """The bytes of a document. A thread makes them once, for that takes long, and all who ask meanwhile wait for it."""
+    state, name = request.app.state, f"document of {api.title}"
+    if not hasattr(state, name):
+        making = asyncio.to_thread(lambda: orjson.dumps(build_document(routes, api)))
+        setattr(state, name, asyncio.create_task(making))
+    document: bytes = await asyncio.shield(getattr(state, name))
+    return document
 
 
 def _cached(request: Request, body: bytes, media_type: str, headers: dict[str, str]) -> Response:
