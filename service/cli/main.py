@@ -47,6 +47,7 @@ GROUPS = {
     "schema": ("schema:schema_app", "Compare and save schemas of collections."),
     "audit": ("audit:audit_app", "Look at the audit log."),
     "requests": ("requests:requests_app", "Look at the requests of a project."),
+    "files": ("files:files_app", "Look at the files of a project."),
     "mail": ("mails:mail_app", "Look at mails, and test the mail server."),
     "operator": ("operators:operator_app", "Invite, list, change and remove operators."),
     "user": ("users:user_app", "List, show, disable and delete the users of a project."),

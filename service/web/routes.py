@@ -7,6 +7,7 @@ does not start where the page and the declarations differ.
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import signup, users
 from service.web.administration import endpoints as administration
+from service.web.administration import sign_in_state
 from service.web.aggregations import endpoints as aggregations
 from service.web.audit import endpoints as audit
 from service.web.auth.authenticate import OF_OPERATORS
@@ -21,6 +22,7 @@ from service.web.events import endpoints as events
 from service.web.factors import endpoints as factors
 from service.web.factors import passkeys
 from service.web.files import endpoints as files
+from service.web.files import listing
 from service.web.flows import endpoints as flows
 from service.web.flows import links
 from service.web.mails import endpoints as mails
@@ -200,6 +202,7 @@ ADMIN_MODULES = (
     contracts,
     acting,
     docs,
+    listing,
     live,
     me,
     operator_sign_in,
@@ -209,6 +212,7 @@ ADMIN_MODULES = (
     project_providers,
     project_settings,
     projects,
+    sign_in_state,
     system,
     traffic,
     usage,
@@ -265,6 +269,8 @@ GET    /admin/v1/projects/{project_id}/mailbox
 GET    /admin/v1/projects/{project_id}/mailbox/{id}/html
 GET    /admin/v1/audit
 GET    /admin/v1/projects/{project_id}/audit
+GET    /admin/v1/projects/{project_id}/files
+GET    /admin/v1/projects/{project_id}/users/{id}/sign-in
 GET    /admin/v1/projects/{project_id}/views
 POST   /admin/v1/projects/{project_id}/views
 PATCH  /admin/v1/projects/{project_id}/views/{id}

@@ -56,6 +56,12 @@ async def list_mails(flows: Flows, project: Project, *, limit: int, offset: int)
     return MailList([_entry(flows, flow) for flow in page.records], page.total)
 
 
+async def list_mails_of(flows: Flows, project: Project, user_id: str, *, limit: int) -> MailList:
+    """The newest mails to a user."""
+    page = await flows.store.mails({"project_id": project.id, "user_id": user_id}, limit=limit, offset=0)
+    return MailList([_entry(flows, flow) for flow in page.records], page.total)
+
+
 async def retry_mail(flows: Flows, project: Project, mail_id: str) -> None:
     """Has it tried at once, as if it were new. Raises MailNotFound for one that was sent, too."""
     page = await flows.store.mails({"project_id": project.id, "_id": mail_id}, limit=1, offset=0)

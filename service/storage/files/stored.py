@@ -70,17 +70,17 @@ async def find_file(database: Database, name: str) -> StoredFile:
         document = await database[FILES].find_one({"_id": name})
     if document is None:
         raise FileNotFound
-    return _stored_file(document)
+    return read_stored(document)
 
 
 async def find_files(database: Database, names: Collection[str]) -> dict[str, StoredFile]:
     """The existing files among `names`, in one command."""
     with translated():
         found = await database[FILES].find({"_id": {"$in": list(names)}}).to_list()
-    return {document["_id"]: _stored_file(document) for document in found}
+    return {document["_id"]: read_stored(document) for document in found}
 
 
-def _stored_file(document: Document) -> StoredFile:
+def read_stored(document: Document) -> StoredFile:
     # A file that another program put there may have no metadata of ours.
     metadata = document.get("metadata") or {}
     return StoredFile(

@@ -4,7 +4,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from service.domain.mail_flows.mailbox import MailList, Message
+from service.domain.mail_flows.mailbox import MailEntry, MailList, Message
 from service.mail.texts import KINDS
 from service.web.openapi.declaration import Schema
 from service.web.openapi.shapes import EXAMPLE_TIME, Limit, Offset, Time, WholeNumber
@@ -74,19 +74,19 @@ class MessageList(TypedDict):
     messages: list[MessageView]
 
 
+def mail_view(mail: MailEntry) -> MailView:
+    return {
+        "id": mail.id,
+        "to": mail.to,
+        "kind": mail.kind,
+        "status": mail.status,  # type: ignore[typeddict-item]
+        "attempts": mail.attempts,
+        "created_at": mail.created_at,
+    }
+
+
 def list_view(page: MailList, *, limit: int, offset: int) -> MailPageView:
-    mails: list[MailView] = [
-        {
-            "id": mail.id,
-            "to": mail.to,
-            "kind": mail.kind,
-            "status": mail.status,  # type: ignore[typeddict-item]
-            "attempts": mail.attempts,
-            "created_at": mail.created_at,
-        }
-        for mail in page.mails
-    ]
-    return {"mails": mails, "total": page.total, "limit": limit, "offset": offset}
+    return {"mails": [mail_view(mail) for mail in page.mails], "total": page.total, "limit": limit, "offset": offset}
 
 
 def message_view(message: Message) -> MessageView:
