@@ -3,6 +3,7 @@ import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Logo } from "../parts/icon.js";
 import { Empty } from "../parts/states.js";
+import { ActingBar } from "./acting.js";
 import { Announcements } from "./announcements.js";
 import { CollectionLinks } from "./collections.js";
 import { html } from "./html.js";
@@ -18,7 +19,7 @@ export function Shell() {
   const found = findPage(path);
   const project = found?.project ?? "";
   useKeys();
-  return html`<div class="shell">
+  return html`<div class="shell"><${ActingBar} />
     <${Sidebar} project=${project} current=${found?.page} />
     <${Shown} found=${found} />
     <${Announcements} />

@@ -1,0 +1,74 @@
+"""Users in the console: the list with its search, one user, and acting as the user."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.console.conftest import PROJECT, Console, find_faults, needs_console
+
+pytestmark = needs_console
+USERS = f"projects/{PROJECT}/auth-collections/users"
+HOSTILE = "<b onmouseover=alert(1)>\u202eanna</b>"
+
+
+@pytest.fixture(scope="module")
+def users(owned: Console) -> Iterator[Console]:
+    for name in ("ann", "ben"):
+        owned.admin(
+            "POST", USERS, {"email": f"{name}@example.com", "data": {"name": HOSTILE if name == "ann" else "Ben"}}
+        )
+    yield owned
+    for user in owned.admin("GET", USERS)["users"]:
+        owned.admin("DELETE", f"{USERS}/{user['id']}")
+
+
+def test_a_user_is_found_changed_and_acted_as(users: Console, console: Console) -> None:
+    page = console.open(f"#/projects/{PROJECT}/users")
+    expect(page.get_by_role("gridcell", name="ben@example.com")).to_be_visible()
+    expect(page.get_by_role("gridcell", name=HOSTILE)).to_be_visible()
+    for width, scheme in ((1280, "light"), (360, "dark")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert find_faults(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.get_by_role("textbox", name="Search by address").fill("ann@")
+    expect(page.get_by_role("gridcell", name="ben@example.com")).to_have_count(0)
+    assert "q=ann%40" in page.url
+    page.get_by_role("gridcell", name="ann@example.com").click()
+    expect(page.get_by_role("heading", name=HOSTILE, level=2)).to_be_visible()
+    for width, scheme in ((1280, "dark"), (360, "light")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert find_faults(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_role("textbox", name="Roles").fill("editor, author")
+    page.get_by_role("textbox", name="Profile").fill('{"name": "Ann"}')
+    assert find_faults(page) == []
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Ann", level=2)).to_be_visible()
+    expect(page.get_by_text("author", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Act as…").click()
+    page.get_by_role("textbox", name="Reason").fill("a question about a book")
+    page.get_by_role("button", name="Begin").click()
+    bar = page.get_by_role("region", name="Acting as a user")
+    expect(bar).to_contain_text("ann@example.com")
+    assert find_faults(page) == []
+    page.get_by_role("link", name="Overview").click()
+    expect(bar).to_be_visible()
+    bar.get_by_role("button", name="Stop").click()
+    expect(bar).to_have_count(0)
+    page.go_back()
+    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Make the link").click()
+    expect(page.get_by_role("group", name="Link")).to_contain_text("http")
+    page.get_by_role("button", name="I have kept it").click()
+    expect(page.get_by_text("acted as")).to_be_visible()
+    page.get_by_role("button", name="Disable").click()
+    expect(page.get_by_text("disabled", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Delete user").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("gridcell", name="ben@example.com")).to_be_visible()
