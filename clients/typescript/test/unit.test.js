@@ -95,6 +95,16 @@ test("the schema of profiles is read, and written by its version", async () => {
   assert.equal(requests[1].headers["if-match"], '"x"');
 });
 
+test("an unknown code has the class of its status, and unknown fields are kept", async () => {
+  const unknown = { 402: "RequestError", 403: "ForbiddenError", 404: "NotFoundError", 409: "ConflictError", 422: "ValidationError", 429: "RateLimitError", 503: "UnavailableError" };
+  for (const [status, name] of Object.entries(unknown)) {
+    const { ac } = made(() => json({ detail: "new", code: "of_a_later_version", more: 1 }, Number(status)), { retries: 0 });
+    await assert.rejects(ac.request("GET", "/x"), { name, code: "of_a_later_version", status: Number(status) });
+  }
+  const { ac } = made(() => json({ next_feature: true, ...tokens("ann"), user: { id: "ann" } }));
+  assert.deepEqual(await ac.auth.login("a", "b"), { next: null, next_feature: true, user: { id: "ann" } });
+});
+
 test("K7 a sign-out, or another sign-in, that comes during a refresh stays", async () => {
   for (const later of [null, tokens("ben", "b1")]) {
     let release;

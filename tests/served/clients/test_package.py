@@ -1,12 +1,15 @@
 """The TypeScript package: its own tests, its size, and the files that it would be published with."""
 
 import json
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.served.clients.conftest import NODE_MODULES, SOURCE, needs_packages, run
+from tests.served.clients.table import CLIENTS
 
 pytestmark = needs_packages
 BESIDE = {"package.json", "README.md", "LICENSE", "bin/auth-collections-types.js"}
@@ -42,3 +45,26 @@ def test_the_lock_file_names_no_registry_and_the_package_needs_nothing() -> None
     found = json.loads((SOURCE / "package.json").read_text())
     assert "dependencies" not in found
     assert all(version[:1].isdigit() or version.startswith("npm:") for version in found["devDependencies"].values())
+
+
+def test_the_version_stands_in_one_way() -> None:
+    found = json.loads((SOURCE / "package.json").read_text())["version"]
+    assert f'export const VERSION = "{found}";' in (SOURCE / "src/transport.ts").read_text()
+
+
+@pytest.mark.parametrize("name", ["typescript", "python"])
+def test_nothing_is_published_but_from_the_tag_of_its_version(name: str, tmp_path: Path) -> None:
+    """A new repository with the files of the release has no tag."""
+    shutil.copy(CLIENTS / "release", tmp_path)
+    for file in ("package.json", "pyproject.toml"):
+        if (CLIENTS / name / file).exists():
+            (tmp_path / name).mkdir()
+            shutil.copy(CLIENTS / name / file, tmp_path / name)
+    run(tmp_path, "git", "init", "--quiet")
+    refused = subprocess.run(  # noqa: S603 - the script under test
+        [tmp_path / "release", name, "--publish"], capture_output=True, text=True, check=False
+    )
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert re.fullmatch(
+        r"This commit has no tag client-(ts|py)-v\d+\.\d+\.\d+\.\n", refused.stderr.splitlines(True)[-1]
+    )
