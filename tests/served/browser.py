@@ -10,10 +10,19 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, CDPSession, Page
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 PATIENCE_MS = 30_000
+# A browser has passkeys for names, and none for the numbers of a machine.
+AUTHENTICATOR = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
 
 
 @dataclass(frozen=True)
@@ -80,3 +89,11 @@ def sign(page: Page, email: str, way: str, password: str = "correct horse") -> N
     page.get_by_label("E-mail").fill(email)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name=way).click()
+
+
+def add_device(page: Page) -> tuple[CDPSession, str]:
+    """The browser has an authenticator from now on."""
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    made = session.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+    return session, made["authenticatorId"]

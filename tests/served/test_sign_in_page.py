@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, CDPSession, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from faults.commands import Shell
 from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
@@ -17,20 +17,11 @@ from service.cli.running import run_on
 from service.domain.accounts.totp import STEP_SECONDS, code_at
 from service.settings import Settings
 from tests.chromium import needs_chromium
-from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, shoot, window
+from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, add_device, shoot, window
 from tests.served.conftest import Served
 
 PROJECT = "signing"
 PASSWORD = "correct horse"
-# A browser has passkeys for names, and none for the numbers of a machine.
-AUTHENTICATOR = {
-    "protocol": "ctap2",
-    "transport": "internal",
-    "hasResidentKey": True,
-    "hasUserVerification": True,
-    "isUserVerified": True,
-    "automaticPresenceSimulation": True,
-}
 pytestmark = needs_chromium
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -106,14 +97,6 @@ def newest(mails: Shell, to: str) -> dict[str, Any]:
     """The newest mail to an address."""
     found = mails.json("mail", "list", "--project", PROJECT)
     return next(mail for mail in found if mail["to"] == to)
-
-
-def add_device(page: Page) -> tuple[CDPSession, str]:
-    """The browser has an authenticator from now on."""
-    session = page.context.new_cdp_session(page)
-    session.send("WebAuthn.enable")
-    made = session.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
-    return session, made["authenticatorId"]
 
 
 def fill(page: Page, label: str, text: str) -> None:

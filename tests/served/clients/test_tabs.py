@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.chromium import launched, needs_chromium
-from tests.served.browser import file_server
+from tests.served.browser import add_device, file_server
 from tests.served.clients.conftest import MakeProject, needs_packages
 from tests.served.clients.table import Project
 
@@ -35,14 +35,29 @@ HOLD = """() => {
   const forever = new Promise(() => {});
   return new Promise((granted) => navigator.locks.request(`${place} refresh`, () => { granted(); return forever; }));
 }"""
+PASSKEYS = """async () => {
+  const {passkeys} = await import("@auth-collections/client/passkeys"), keys = passkeys(ac), {auth} = ac;
+  await auth.signup({email: "pass@example.com", password: "correct horse"});
+  const added = await keys.add({name: "Laptop"});
+  await auth.logout();
+  const {user} = await keys.login(), steppedUp = await keys.stepUp();
+  await auth.logout();
+  const asked = await auth.login("pass@example.com", "correct horse"), second = await keys.loginFactor(asked.flow_id);
+  return {
+    supported: keys.supported(), autofill: await keys.autofill(), added: [added.factor.type, added.recovery_codes.length],
+    signed_in: user.email, stepped_up: steppedUp.next, asked: [asked.next, asked.methods.includes("passkey")],
+    second: second.next, events: heard.map(([event]) => event),
+  };
+}"""
 ASK = "() => { window.asked = ac.auth.user().then((user) => user.email, (error) => error.code); }"
 ANSWER = "() => asked"
 USER = "async () => (await ac.auth.session())?.user_id ?? null"
 
 
 @pytest.fixture(scope="module")
-def project(make_project: MakeProject) -> Project:
-    return make_project("tabs")
+def project(make_project: MakeProject, pages: str) -> Project:
+    """Passkeys are of a name, so the pages of their test are those of localhost."""
+    return make_project("tabs", WEBAUTHN_RP_ID="localhost", WEBAUTHN_ORIGINS=named(pages))
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +78,10 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     made = browser.new_context()
     yield made
     made.close()
+
+
+def named(pages: str) -> str:
+    return pages.replace("127.0.0.1", "localhost")
 
 
 def open_tabs(context: BrowserContext, pages: str, project: Project, count: int) -> list[Page]:
@@ -139,6 +158,23 @@ def test_k22_a_forged_broadcast_is_not_believed(context: BrowserContext, pages: 
     one.evaluate("(place) => localStorage.removeItem(place)", place)
     other.wait_for_function("() => heard.length === 3")
     assert other.evaluate("heard.at(-1)") == ["signed_out", None]
+
+
+def test_a_passkey_is_added_signs_in_steps_up_and_is_a_second_factor(
+    context: BrowserContext, pages: str, project: Project
+) -> None:
+    (tab,) = open_tabs(context, named(pages), project, 1)
+    add_device(tab)
+    assert tab.evaluate(PASSKEYS) == {
+        "supported": True,
+        "autofill": True,
+        "added": ["passkey", 10],
+        "signed_in": "pass@example.com",
+        "stepped_up": None,
+        "asked": ["factor", True],
+        "second": None,
+        "events": ["signed_in", "refreshed", "signed_out", "signed_in", "refreshed", "signed_out", "signed_in"],
+    }
 
 
 def test_k12_a_secret_key_makes_no_client_in_a_page(context: BrowserContext, pages: str, project: Project) -> None:
