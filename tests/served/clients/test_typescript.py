@@ -1,15 +1,17 @@
 """The TypeScript client runs the conformance table against a live service, from Node and from a page in Chromium."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import IO, Any
 
+import httpx2
 import pytest
 
 from tests.chromium import launched, needs_chromium
-from tests.served.browser import file_server
+from tests.served.browser import EXAMPLES, file_server
 from tests.served.clients.conftest import MakeProject, needs_packages, run
 from tests.served.clients.table import CALLS, judge, run_table
 
@@ -27,6 +29,21 @@ RUN = """async ([config, calls]) => {
 
 def test_the_table_holds_in_node(node: str, package: Path, make_project: MakeProject) -> None:
     run_table([node, "--experimental-websocket", package / "test/conformance.js"], make_project("table-node"))
+
+
+def test_the_script_of_a_report_counts_and_exports(node: str, package: Path, make_project: MakeProject) -> None:
+    project = make_project("table-report")
+    with httpx2.Client(base_url=project.url, headers={"x-api-key": project.secret_key}) as server:
+        for born in (1802, 1840, 1840):
+            data = {"name": f"Author of {born}", "born": born}
+            server.post("/api/collections/authors/documents", json={"data": data}).raise_for_status()
+    shutil.copy(EXAMPLES / "report.mjs", package)
+    keys = {"URL": project.url, "API_KEY": project.secret_key, "PATH": os.environ["PATH"]}
+    printed = run(package, node, "report.mjs", "authors", "born", **keys)
+    assert printed.splitlines() == ["3 in authors", "2 \N{MULTIPLICATION SIGN} 1840", "1 \N{MULTIPLICATION SIGN} 1802"]
+    assert len((package / "authors.csv").read_text().splitlines()) == 4
+    with pytest.raises(AssertionError, match="collection_not_found"):
+        run(package, node, "report.mjs", "nothing", "born", **keys)
 
 
 @pytest.mark.parametrize("runtime", [("deno", "run", "-A"), ("bun",)], ids=("deno", "bun"))
