@@ -2,7 +2,7 @@
 import { type FileOptions, flatten, ifMatch, part, refuseFiles, write } from "./bodies.js";
 import type { Ask } from "./client.js";
 import { NotFoundError, ServiceError } from "./errors.js";
-import { type Asked, Lists } from "./lists.js";
+import { type Asked, listed, Lists } from "./lists.js";
 import { loadOnce } from "./loading.js";
 import type { ImportOptions } from "./streams.js";
 import type { CallOptions, Safety } from "./transport.js";
@@ -63,8 +63,8 @@ export class CollectionCalls extends Lists {
     return this.ask("GET", `${this.base}/distinct`, { query: { field, where: where && JSON.stringify(flatten(where)) } }, options);
   }
 
-  async aggregate({ where, ...body }: Body, options?: CallOptions): Promise<any> {
-    return this.ask("POST", `${this.base}/aggregate`, { json: { ...body, where: flatten(where) }, safety: "read" }, options);
+  async aggregate({ where, sort_by, ...body }: Body, options?: CallOptions): Promise<any> {
+    return this.ask("POST", `${this.base}/aggregate`, { json: { ...body, where: flatten(where), sort_by: listed(sort_by) }, safety: "read" }, options);
   }
 
   updateMany(body: Body, options: { dry_run?: boolean } & CallOptions = {}): Promise<any> {

@@ -16,12 +16,15 @@ export interface Asked {
 
 const PAGE = 200;
 
+/** One name is a list of one. */
+export const listed = (names: unknown): unknown => (typeof names === "string" ? [names] : names);
+
 /** `path` answers a query, and `name` holds the records of its answer. */
 export class Lists {
   constructor(protected readonly ask: Ask, private readonly path: string, private readonly name: "documents" | "users") {}
 
   async list({ where, sort_by, ...query }: Asked = {}, options?: CallOptions): Promise<any> {
-    const json = { ...query, where: flatten(where), sort_by: typeof sort_by === "string" ? [sort_by] : sort_by };
+    const json = { ...query, where: flatten(where), sort_by: listed(sort_by) };
     return this.ask("POST", this.path, { json, safety: "read" }, options);
   }
 

@@ -128,7 +128,7 @@ export interface Aggregate<S extends AnySchema, C extends string> {
   group?: Record<string, unknown>;
   values?: Record<string, unknown>;
   having?: Record<string, unknown>;
-  sort_by?: readonly string[];
+  sort_by?: string | readonly string[];
   limit?: number;
 }
 export interface Condition {
