@@ -3,7 +3,7 @@
 Each capability builds itself, on the foundation and on the capabilities below it. A new one is a field and a line here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network
 
@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from service.background import build_jobs
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
-from service.domain.accounts import Accounts, build_accounts
+from service.domain.accounts import Accounts, PasswordHashing, build_accounts
 from service.domain.aggregations.aggregations import Aggregations
 from service.domain.batches.batches import Batches
 from service.domain.collections import build_collections
@@ -53,6 +53,14 @@ FEED_CONNECTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
+class WebSettings:
+    """The settings of the deployment that requests are judged by."""
+
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+    metrics_token: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """One of each, on one connection to MongoDB."""
 
@@ -79,8 +87,7 @@ class Services:
     views: Views
     idempotency: Idempotency
     jobs: Jobs
-    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
-    metrics_token: str | None
+    web: WebSettings
 
     async def close(self) -> None:
         """Returns what was leased and ends what runs, as far as the database answers."""
@@ -112,15 +119,7 @@ def build_services(settings: Settings) -> Services:
     files = build_files(base, access, collections.catalogs, Lists(base.presence), window=settings.file_url_window)
     flows = build_flows(base, limits, smtp_url=_reveal(settings.smtp_url), mail_from=settings.mail_from)
     sessions = build_sessions(base, access, journal)
-    accounts = build_accounts(
-        base,
-        sessions,
-        flows,
-        files.protection,
-        bcrypt_cost=settings.bcrypt_cost,
-        threads=settings.hashing_threads,
-        password_range_url=settings.password_range_url,
-    )
+    accounts = build_accounts(base, sessions, flows, files.protection, _password_hashing(settings))
     documents = build_documents(base, collections, files)
     operators = build_operators(base, limits, accounts.passwords, sessions, _operator_rules(settings))
     sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
@@ -150,8 +149,7 @@ def build_services(settings: Settings) -> Services:
         views=Views(base.databases),
         idempotency=Idempotency(base.secret_box),
         jobs=build_jobs(base, limits, flows.outbox, sessions.sightings, journal, operators.uses, traffic),
-        trusted_proxies=settings.trusted_proxies,
-        metrics_token=_reveal(settings.metrics_token),
+        web=WebSettings(settings.trusted_proxies, _reveal(settings.metrics_token)),
     )
 
 
@@ -162,6 +160,10 @@ def _reveal(secret: SecretStr | None) -> str | None:
 def _connect_feed(settings: Settings) -> Client:
     """The change feed's own client: it waits for changes without a deadline."""
     return connect(settings.database_uri, app_name=settings.app_name, timeout_ms=None, max_connections=FEED_CONNECTIONS)
+
+
+def _password_hashing(settings: Settings) -> PasswordHashing:
+    return PasswordHashing(settings.bcrypt_cost, settings.hashing_threads, settings.password_range_url)
 
 
 def _provider_defaults(settings: Settings) -> ProviderDefaults:

@@ -18,6 +18,15 @@ from service.domain.sessions.sessions import Sessions
 
 
 @dataclass(frozen=True, slots=True)
+class PasswordHashing:
+    """Passwords are hashed in `threads`, without a number in one for each CPU. Leaks are looked up below `range_url`."""
+
+    bcrypt_cost: int
+    threads: int | None
+    range_url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Accounts:
     """The parts that every operation on accounts works with."""
 
@@ -34,20 +43,12 @@ class Accounts:
 
 
 def build_accounts(
-    base: Foundation,
-    sessions: Sessions,
-    flows: Flows,
-    protection: FileProtection,
-    *,
-    bcrypt_cost: int,
-    threads: int | None,
-    password_range_url: str,
+    base: Foundation, sessions: Sessions, flows: Flows, protection: FileProtection, hashing: PasswordHashing
 ) -> Accounts:
-    """Passwords are hashed in `threads`, without a number in one for each CPU."""
     return Accounts(
-        passwords=Passwords(bcrypt_cost, threads or os.cpu_count() or 1),
+        passwords=Passwords(hashing.bcrypt_cost, hashing.threads or os.cpu_count() or 1),
         captcha=build_captcha(base),
-        leaks=LeakedPasswords(password_range_url),
+        leaks=LeakedPasswords(hashing.range_url),
         passkeys=Passkeys(base.secret_box.derive_key(PURPOSE)),
         sessions=sessions,
         flows=flows,

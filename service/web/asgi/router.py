@@ -110,7 +110,7 @@ def _find_owner(request: Request, caller: Caller, policy: Policy, services: Serv
     """The user or the address that the limit counts for; empty where it counts for the whole project."""
     if policy is OF_USER and isinstance(caller, UserCaller):
         return caller.user_id
-    return find_client_address(request, services.trusted_proxies) if policy.per_address else ""
+    return find_client_address(request, services.web.trusted_proxies) if policy.per_address else ""
 
 
 def _find_handler(row: Demands) -> Handler:

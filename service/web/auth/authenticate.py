@@ -93,7 +93,7 @@ async def authenticate_any_key(request: Request, services: Services) -> SecretKe
     request.scope["state"]["project"] = project
     # The beginning of a key is part of the hashed text, so it cannot be changed.
     if key.startswith(PUBLISHABLE_PREFIX):
-        return PublishableKeyCaller(project, find_client_address(request, services.trusted_proxies))
+        return PublishableKeyCaller(project, find_client_address(request, services.web.trusted_proxies))
     return SecretKeyCaller(project)
 
 
@@ -245,7 +245,7 @@ async def authenticate_reader(request: Request, services: Services) -> Anonymous
 
 async def authenticate_metrics(request: Request, services: Services) -> ServiceCaller:
     """The holder of METRICS_TOKEN. Raises InvalidToken, and NotFound where none is set."""
-    expected = services.metrics_token
+    expected = services.web.metrics_token
     if expected is None:
         raise NotFound
     if not compare_digest(bearer(request).encode(), expected.encode()):

@@ -9,7 +9,7 @@ from service.web.auth.client_address import find_client_address
 
 
 def read_client(request: Request, services: Services) -> Client:
-    return Client(find_client_address(request, services.trusted_proxies), _user_agent(request))
+    return Client(find_client_address(request, services.web.trusted_proxies), _user_agent(request))
 
 
 def _user_agent(request: Request) -> str:

@@ -35,7 +35,7 @@ async def find_cookie(request: Request, services: Services) -> str | None:
     if len(found) != 1:
         return None
     ((name, value),) = found
-    return value if name.startswith(HOST_PREFIX) or is_from_here(request, services.trusted_proxies) else None
+    return value if name.startswith(HOST_PREFIX) or is_from_here(request, services.web.trusted_proxies) else None
 
 
 def require_secure(request: Request, services: Services) -> None:
@@ -43,7 +43,7 @@ def require_secure(request: Request, services: Services) -> None:
     base_url = services.operators.rules.base_url
     if has_foreign_https(request, base_url):
         raise CrossOrigin
-    if not speaks_https(request, base_url) and not is_from_here(request, services.trusted_proxies):
+    if not speaks_https(request, base_url) and not is_from_here(request, services.web.trusted_proxies):
         raise HttpsRequired
 
 

@@ -86,7 +86,7 @@ async def export_documents(request: Request, caller: SecretKeyCaller, services: 
         "content-type": MEDIA_TYPES[format_],
         "content-disposition": content_disposition(f"{name}.{format_.value}", inline=False),
     }
-    address = find_client_address(request, services.trusted_proxies)
+    address = find_client_address(request, services.web.trusted_proxies)
     return Streamed(ExportPieces(export, format_), 200, headers, address=address)
 
 

@@ -131,7 +131,7 @@ async def read_file(request: Request, caller: AnonymousCaller, services: Service
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
     pieces = await services.files.read(caller.project, file, part.start, part.stop)
-    return Streamed(pieces, status, headers, address=find_client_address(request, services.trusted_proxies))
+    return Streamed(pieces, status, headers, address=find_client_address(request, services.web.trusted_proxies))
 
 
 @endpoint(

@@ -172,7 +172,7 @@ def _page(link: MailLink, form: PageForm, *, status: int = 200) -> Response:
 async def _count(request: Request, services: Services, link: MailLink) -> None:
     """Raises LimitExceeded."""
     if CODES.limit(link.project.settings):
-        address = find_client_address(request, services.trusted_proxies)
+        address = find_client_address(request, services.web.trusted_proxies)
         await services.limits.take_one(link.project, CODES, address)
 
 

@@ -137,7 +137,7 @@ async def mailbox_asset(request: Request, caller: ServiceCaller, services: Servi
 
 def _refuse_others(request: Request, services: Services) -> None:
     """Raises NotFound, as if there were no mailbox."""
-    if not request.app.shows_mailbox or not is_from_here(request, services.trusted_proxies):
+    if not request.app.shows_mailbox or not is_from_here(request, services.web.trusted_proxies):
         raise NotFound
 
 

@@ -84,7 +84,7 @@ async def landing(request: Request, caller: ServiceCaller, services: Services) -
         late = f"MongoDB has not answered within {LANDING_SECONDS} seconds"
         log.warning("not_ready", cause=getattr(error, "cause", None) or getattr(error, "code", late))
         is_ready = False
-    has_mailbox = request.app.shows_mailbox and is_from_here(request, services.trusted_proxies)
+    has_mailbox = request.app.shows_mailbox and is_from_here(request, services.web.trusted_proxies)
     return answer_landing(
         request.headers.get("accept", ""),
         is_ready=is_ready,

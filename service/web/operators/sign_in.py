@@ -194,5 +194,5 @@ async def _answer(request: Request, services: Services, opened: Opened) -> Json[
 
 async def _count(request: Request, services: Services) -> None:
     """Counts a sign-in of the client's address. Raises LimitExceeded."""
-    address = find_client_address(request, services.trusted_proxies)
+    address = find_client_address(request, services.web.trusted_proxies)
     request.scope["state"]["quotas"] = await services.operators.limits.count_sign_in(address)

@@ -71,7 +71,7 @@ async def _find_key(key: str, scope: Scope, services: Services) -> ProjectCaller
     headers = scope["headers"]
     address = client_address(
         scope["client"][0] if scope.get("client") else None,
-        services.trusted_proxies,
+        services.web.trusted_proxies,
         x_forwarded_for=_values(headers, b"x-forwarded-for"),
         forwarded=_values(headers, b"forwarded"),
     )
