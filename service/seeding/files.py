@@ -16,7 +16,7 @@ from service.errors import FileNotFound, ServiceError
 from service.schema.file_urls import named_file
 from service.seeding.attachments import digest_of, has_bytes, read_pieces
 from service.seeding.documents import reason
-from service.seeding.manifest import FileEntry
+from service.seeding.manifest import SeedFile
 from service.seeding.references import comparable_email
 from service.seeding.report import Report
 from service.storage.users import StoredUser
@@ -35,7 +35,7 @@ class FileSeeder:
     folder: Path
     report: Report
 
-    async def seed(self, project: Project | None, entries: Sequence[FileEntry]) -> None:
+    async def seed(self, project: Project | None, entries: Sequence[SeedFile]) -> None:
         """A few at once, those of one user in their order. In a dry run users who are not there yet are taken to come."""
         for start in range(0, len(entries), FILES_AT_ONCE):
             by_user: dict[str, list[int]] = {}
@@ -43,7 +43,7 @@ class FileSeeder:
                 by_user.setdefault(comparable_email(entries[number].user), []).append(number)
             await asyncio.gather(*(self._some(project, entries, numbers) for numbers in by_user.values()))
 
-    async def _some(self, project: Project | None, entries: Sequence[FileEntry], numbers: Sequence[int]) -> None:
+    async def _some(self, project: Project | None, entries: Sequence[SeedFile], numbers: Sequence[int]) -> None:
         for number in numbers:
             entry, place = entries[number], f"files[{number}]"
             try:
@@ -54,7 +54,7 @@ class FileSeeder:
                 self.report.refuse(KIND, place, f"{entry.path}: cannot be read: {error.strerror}")
             self.report.observe(KIND, 1)
 
-    async def _one(self, project: Project | None, entry: FileEntry) -> None:
+    async def _one(self, project: Project | None, entry: SeedFile) -> None:
         name = f"{entry.user} {entry.field}"
         digest = await digest_of(read_pieces(self.folder / entry.path))
         user = await _user(project, entry.user) if project else None
@@ -71,7 +71,7 @@ class FileSeeder:
             await self._upload(UserCaller(project, user.id, user.version), entry)
         self.report.created(KIND, name)
 
-    async def _upload(self, caller: UserCaller, entry: FileEntry) -> None:
+    async def _upload(self, caller: UserCaller, entry: SeedFile) -> None:
         async def form() -> parts.FormParts:
             yield parts.FilePart(entry.field, entry.path.name, read_pieces(self.folder / entry.path))
 

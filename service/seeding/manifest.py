@@ -86,7 +86,7 @@ class CollectionPart(SchemaPart):
     documents: tuple[DocumentSource, ...] = ()
 
 
-class FileEntry(Section):
+class SeedFile(Section):
     """A file on disk for the field of a user, as an upload would put it there."""
 
     user: Name
@@ -104,7 +104,7 @@ class SeedManifest(Section):
 
     project: ProjectPart
     users: tuple[Source, ...] = ()
-    files: tuple[FileEntry, ...] = ()
+    files: tuple[SeedFile, ...] = ()
     collections: dict[Name, CollectionPart] = {}
     rules: dict[str, Any] | Path | None = None
     rule_indexes: bool = False

@@ -11,7 +11,7 @@ from service.storage.identities import Identities, OwnIdentity
 
 
 @dataclass(frozen=True, slots=True)
-class SignInState:
+class SignInMeans:
     """The factors and identities of a user; `has_password` is true for one who signs in with a password."""
 
     has_password: bool
@@ -20,13 +20,13 @@ class SignInState:
     identities: Sequence[OwnIdentity]
 
 
-async def read_sign_in_state(project: Project, user_id: str) -> SignInState:
+async def read_sign_in_state(project: Project, user_id: str) -> SignInMeans:
     """Raises UserNotFound."""
     database = project.database
     record, state = await project.users.find_record(user_id), await find_state(database, user_id)
     if record is None or state is None:
         raise UserNotFound
-    return SignInState(
+    return SignInMeans(
         has_password=HASH.match(record.get("password", "")) is not None,
         factors=await list_factors(database, user_id),
         recovery_codes=state.recovery_codes,

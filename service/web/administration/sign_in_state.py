@@ -6,7 +6,7 @@ from starlette.requests import Request
 from typing_extensions import TypedDict
 
 from service.domain.access.caller import OperatorCaller
-from service.domain.accounts.sign_in_state import SignInState, read_sign_in_state
+from service.domain.accounts.sign_in_state import SignInMeans, read_sign_in_state
 from service.domain.mail_flows.mailbox import MailList, list_mails_of
 from service.domain.permissions import Access
 from service.errors import UserNotFound
@@ -77,7 +77,7 @@ async def read_sign_in(request: Request, caller: OperatorCaller, services: Servi
     return Json(_show(state, mails))
 
 
-def _show(state: SignInState, mails: MailList) -> SignInView:
+def _show(state: SignInMeans, mails: MailList) -> SignInView:
     factors: list[UserFactor] = [
         {
             "id": each.id,
