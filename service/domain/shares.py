@@ -180,10 +180,15 @@ class Turns:
 
     def release(self, name: str, seconds: float | None = None) -> None:
         """Gives the place, that was used for `seconds`, to the next name whose turn it is, or back."""
-        if self._paces is not None and seconds is not None:
-            self._paces.note(name, seconds)
+        if seconds is not None:
+            self.note(name, seconds)
         self._free += 1
         self._hand_out()
+
+    def note(self, name: str, seconds: float) -> None:
+        """The work that followed a turn of the name took so long."""
+        if self._paces is not None:
+            self._paces.note(name, seconds)
 
     def _hand_out(self) -> None:
         """Gives free places to the names that wait, as far as they owe no time."""

@@ -29,13 +29,9 @@ STEP_SECONDS, SHORT_STEP_SECONDS = 0.002, 0.001
 # The seconds of each second that the long work of a project has while other projects ask, and those that it saves up.
 SHARE, SAVED_SECONDS = 0.5, 0.02
 
+LOOP_SHARE = Fewer(1, 0.0, PRESENCE, share=SHARE, saved=SAVED_SECONDS)
 # One for the worker, as its event loop is.
-_turns = Turns(
-    1,
-    waiting=MAX_STEPS_WAITING,
-    retry_after=1,
-    slow=Fewer(1, 0.0, PRESENCE, share=SHARE, saved=SAVED_SECONDS),
-)
+_turns = Turns(1, waiting=MAX_STEPS_WAITING, retry_after=1, slow=LOOP_SHARE)
 _left: WeakSet[asyncio.Task[Any]] = WeakSet()
 
 

@@ -15,6 +15,7 @@ from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.sources import SetSource
 from service.domain.realtime.subscriptions import Subscription, frame
 from service.domain.shares import Turns
+from service.domain.steps import LOOP_SHARE
 from service.errors import CollectionNotFound, ServiceError, Unavailable
 from service.observe.metrics import SUBSCRIPTIONS
 from service.schema.steps import Steps
@@ -22,6 +23,8 @@ from service.storage.change_feed import Namespace, RecordChange
 from service.storage.collections import mongo_collection_name
 
 Follower = tuple[Connection, Subscription]
+# The event loop's time for the largest query. A binding that waits for MongoDB takes longer, and no more of the loop.
+LONGEST_BIND_SECONDS = 0.003
 
 
 class Following:
@@ -47,7 +50,7 @@ class Following:
         self._sources: defaultdict[Namespace, SetSource[Follower]] = defaultdict(SetSource)
         # A socket may ask for a hundred subscriptions at once, and each is a millisecond of work. It waits for one of
         # its own, and for one that is bound again.
-        self._turns = Turns(1, waiting=2 * MAX_SOCKETS, retry_after=1)
+        self._turns = Turns(1, waiting=2 * MAX_SOCKETS, retry_after=1, slow=LOOP_SHARE)
         # The bytes of the filters of all subscriptions.
         self.where_bytes = 0
 
@@ -106,9 +109,17 @@ class Following:
 
     async def take_turn(self, connection: Connection) -> None:
         """Returns when the connection's project may bind a subscription. Raises Busy."""
-        async with self._turns.take(connection.database_name):
-            # The next one of the worker is bound when the loop has gone round once.
+        name = connection.database_name
+        await self._turns.acquire(name)
+        try:
+            # The next one of the worker is bound when the loop has gone round once: that time is others' work.
             await asyncio.sleep(0)
+        finally:
+            self._turns.release(name)
+
+    def note_turn(self, connection: Connection, seconds: float) -> None:
+        """The connection's turn, and what it waited for meanwhile, took so long."""
+        self._turns.note(connection.database_name, min(seconds, LONGEST_BIND_SECONDS))
 
     async def bind_again(self, connection: Connection, subscription: Subscription) -> bool:
         """Binds the subscription again; True if it finds other records than before. Raises ServiceError."""

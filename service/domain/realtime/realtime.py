@@ -7,6 +7,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from service.bounds import MAX_SOCKET_WHERE_BYTES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS, MAX_WHERE_BYTES
@@ -152,6 +153,7 @@ class Realtime:
         options: Any = {"begin_again": begin_again, "where_bytes": where_bytes, "after": after}
         subscription = Subscription(connection, id_, name, parse=parse, render=render, **options)
         self._following.begin(connection, subscription)
+        began = monotonic()
         try:
             await self._following.bind(connection, subscription)
         except InvalidToken:
@@ -160,6 +162,8 @@ class Realtime:
             self._following.refuse(connection, subscription, error)
         else:
             self._snapshots.load(connection, subscription)
+        finally:
+            self._following.note_turn(connection, monotonic() - began)
 
     def _find_refusal(self, connection: Connection, where_bytes: int) -> str | None:
         """The reason why the socket cannot have another subscription with a filter of so many bytes; None if it can."""

@@ -13,6 +13,8 @@ from faults.waiting import until
 from service.bounds import MAX_LISTS, MAX_SLOW_LISTS, MAX_SOCKET_WHERE_BYTES
 from service.domain.lists import LIST_SECONDS, Lists
 from service.domain.paces import Presence
+from service.domain.realtime.following import LONGEST_BIND_SECONDS
+from service.domain.shares import Turns
 from service.errors import QueryTooSlow
 from service.services import Services
 from service.storage import change_feed, snapshots
@@ -256,3 +258,16 @@ async def test_v6_the_subscriptions_of_a_socket_read_their_user_once(
         await live.subscribe("messages", str(number))
     assert set(reads) == {user}
     assert len(reads) <= 3
+
+
+async def test_v6_each_subscription_is_work_of_its_project_on_the_loop(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[tuple[str, float]] = []
+    monkeypatch.setattr(Turns, "note", lambda _self, name, seconds: noted.append((name, seconds)))
+    live = await greeted(messages, open_socket)
+    for number in range(3):
+        await live.subscribe("messages", str(number))
+    bound = [seconds for name, seconds in noted if name == messages.database.name and seconds]
+    assert len(bound) >= 3
+    assert max(bound) <= LONGEST_BIND_SECONDS
