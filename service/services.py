@@ -184,5 +184,6 @@ def _operator_rules(settings: Settings) -> OperatorRules:
         lifetime=settings.operator_lifetime,
         limit=settings.operator_limit,
         has_console=settings.console == "on",
+        pictures=settings.pictures_origin,
         has_smtp=settings.smtp_url is not None,
     )

@@ -6,6 +6,7 @@ from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -174,6 +175,12 @@ class Settings(BaseSettings):
     @property
     def files_url(self) -> str:
         return self.storage_url or self.base_url
+
+    @property
+    def pictures_origin(self) -> str:
+        """The origin of STORAGE_URL, which the console's pages may show pictures from; empty where none is set."""
+        url = urlsplit(self.storage_url or "")
+        return f"{url.scheme}://{url.netloc}" if url.netloc else ""
 
 
 def _read_secret(variable: str, path: Path) -> str:

@@ -14,6 +14,7 @@ import pytest
 from starlette.applications import Starlette
 
 from service.services import Services
+from service.settings import Settings
 from service.web.console.assets import read_console
 
 HERE = Path(__file__).parent
@@ -73,6 +74,16 @@ async def test_each_file_of_the_page_is_there_for_ever(http: httpx2.AsyncClient)
 async def test_other_files_are_not_found(http: httpx2.AsyncClient, path: str) -> None:
     answer = await http.get(f"/console/{path.format(read_console().version)}")
     assert answer.status_code == 404
+
+
+def test_pictures_come_from_the_origin_of_files() -> None:
+    """A deployment whose files have another origin shows them; no other origin is allowed."""
+    console = read_console()
+    assert console.allow_pictures("") == console.policy
+    settings = Settings(storage_url="https://files.example.com/deep/path", secret_key=None)
+    policy = console.allow_pictures(settings.pictures_origin)
+    assert "img-src 'self' https://files.example.com blob: data:;" in policy
+    assert policy.count("example.com") == 1
 
 
 async def test_without_a_console_its_paths_are_unknown_ones(http: httpx2.AsyncClient, services: Services) -> None:

@@ -33,7 +33,7 @@ DEPLOYMENT_ID_BYTES = 4
 class OperatorRules:
     """The settings of the environment. `requires_factor` is OPERATOR_MFA; times are in seconds.
 
-    Without `has_console` only tokens authenticate.
+    Without `has_console` only tokens authenticate. `pictures` is the origin of files, where it is another one.
     """
 
     base_url: str
@@ -43,6 +43,7 @@ class OperatorRules:
     limit: int = 20_000
     has_console: bool = True
     has_smtp: bool = False
+    pictures: str = ""
 
 
 class Operators:

@@ -49,6 +49,10 @@ class Console:
     version: str
     assets: dict[str, Asset]
 
+    def allow_pictures(self, origin: str) -> str:
+        """The policy, with pictures of another origin; of none where it is empty."""
+        return self.policy.replace("img-src 'self'", f"img-src 'self' {origin}".rstrip())
+
 
 @cache
 def read_console() -> Console:

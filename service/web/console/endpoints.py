@@ -40,7 +40,8 @@ async def redirect_to_console(request: Request, caller: ServiceCaller, services:
 async def console_page(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The console."""
     console = read_console()
-    headers = {**PAGE_HEADERS, "content-security-policy": console.policy, "etag": f'"{console.version}"'}
+    policy = console.allow_pictures(services.operators.rules.pictures)
+    headers = {**PAGE_HEADERS, "content-security-policy": policy, "etag": f'"{console.version}"'}
     if request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)
     return Response(console.page, headers=headers, media_type="text/html; charset=utf-8")
