@@ -158,6 +158,17 @@ def test_a_record_is_made_found_and_deleted(books: Console, console: Console) ->
     page.get_by_role("button", name="Apply").click()
     expect(page.get_by_text("1 document", exact=True)).to_be_visible()
     assert "where=%7B%22title_eq%22%3A%22Waterloo%22%7D" in page.url
+    page.get_by_role("button", name="Views").click()
+    page.get_by_role("textbox", name="Name").fill("Waterloo alone")
+    page.get_by_role("button", name="Save view").click()
+    expect(page.get_by_role("button", name="Waterloo alone", exact=True)).to_be_visible()
+    assert find_faults(page) == []
+    page.get_by_role("button", name="Close").click()
+    page.goto(f"{console.url}{GRID}")
+    expect(page.get_by_text("100 loaded")).to_be_visible()
+    page.get_by_role("button", name="Views").click()
+    page.get_by_role("button", name="Waterloo alone", exact=True).click()
+    expect(page.get_by_text("1 document", exact=True)).to_be_visible()
     page.get_by_role("grid").focus()
     page.keyboard.press("Delete")
     dialog = page.get_by_role("dialog", name="Delete documents")

@@ -27,6 +27,7 @@ const ColumnsDialog = later(() => import("../grid/toolbar-dialogs.js"), "Columns
 const CopyAs = later(() => import("../grid/toolbar-dialogs.js"), "CopyAs");
 const ImportDialog = later(() => import("../parts/import.js"), "ImportDialog");
 const Record = later(() => import("../parts/record.js"), "Record");
+const ViewsDialog = later(() => import("../grid/views.js"), "ViewsDialog");
 const COLUMNS = 10;
 const POPULATED = 5;
 
@@ -112,7 +113,7 @@ function Table({ project, collection, all }) {
       ${counting.more && html`<button class="button button-quiet wide" onClick=${counting.more}>Count all</button>`}
       ${mayWrite && html`<button class="button button-quiet wide" onClick=${() => open("import")}><${Icon} name="upload" />Import</button>`}
       <button class="button button-quiet wide" onClick=${() => open("export")}><${Icon} name="download" />Export</button>${newButton}<//>
-    <div class="bar toolbar" role="toolbar" aria-label="Filter, sort, columns">
+    <div class="bar toolbar" role="toolbar" aria-label="Filter, sort, columns"><button class="button button-quiet button-small" onClick=${() => open("views")}><${Icon} name="bookmark" />Views</button>
       <${FilterChips} where=${where} fields=${filterFields(columns, all)} change=${(/** @type {object} */ next) => visit(write({ where: writeWhere(next) }))} />
       <div class="row push"><${SortSelect} columns=${columns} sort=${state.sort} change=${(/** @type {string} */ sort) => go(write({ sort }))} />
         <button class="button button-quiet button-small" onClick=${() => open("columns")}><${Icon} name="columns-3" />${shown.length} of ${columns.length}</button>
@@ -135,6 +136,7 @@ function Table({ project, collection, all }) {
         deleted=${() => { go(write({ record: "" })); again(); }} />`}
     </div>
     ${opened === "columns" && html`<${ColumnsDialog} columns=${columns} shown=${shown} close=${() => open("")} change=${(/** @type {string} */ next) => go(write({ columns: next }))} />`}
+    ${opened === "views" && html`<${ViewsDialog} project=${project} of=${collection.name} state=${state} close=${() => open("")} open=${(/** @type {Partial<typeof state>} */ next) => visit(write(next))} />`}
     ${opened === "copy" && html`<${CopyAs} collection=${collection.name} where=${where} sort=${state.sort} close=${() => open("")} />`}
     ${opened === "export" && html`<${ExportDialog} path=${path} name=${collection.name} where=${state.where} close=${() => open("")} />`}
     ${opened === "import" && html`<${ImportDialog} project=${project} collection=${collection} close=${() => open("")} done=${again} />`}
