@@ -471,6 +471,14 @@ MAX_TRIALS = Bound(
     protects="connections to others",
     past="503 busy",
 )
+# Schemas that are proposed from files.
+MAX_INFER_BYTES = Bound(
+    1_048_576, "bytes of a file from which a schema is proposed", protects=LOOP, past="413 too_large"
+)
+MAX_INFER_ROWS = Bound(1_000, "rows that decide a proposed schema", protects=LOOP, past="the others are not looked at")
+MAX_INFER_LINES = Bound(10_000, "lines, blank ones among them, of the same", protects=LOOP, past="the rest is not read")
+MAX_INFER_COLUMNS = Bound(200, "columns of a file from which a schema is proposed", protects=LOOP, past=INVALID)
+
 # Views of the console.
 MAX_VIEWS = Bound(200, "saved views of a project", protects="the disk", past="409 view_limit")
 MAX_VIEW_BYTES = Bound(16_384, "bytes of the state of a view, as JSON", protects="the disk", past="413 too_large")

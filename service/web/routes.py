@@ -16,7 +16,7 @@ from service.web.collections import endpoints as collections
 from service.web.console import endpoints as console
 from service.web.contracts import endpoints as contracts
 from service.web.docs_ui import endpoints as docs
-from service.web.documents import bulk, exports, imports, reading
+from service.web.documents import bulk, exports, imports, infer, reading
 from service.web.documents import endpoints as documents
 from service.web.events import endpoints as events
 from service.web.factors import endpoints as factors
@@ -202,6 +202,7 @@ ADMIN_MODULES = (
     contracts,
     acting,
     docs,
+    infer,
     listing,
     live,
     me,
@@ -271,6 +272,7 @@ GET    /admin/v1/audit
 GET    /admin/v1/projects/{project_id}/audit
 GET    /admin/v1/projects/{project_id}/files
 GET    /admin/v1/projects/{project_id}/users/{id}/sign-in
+POST   /admin/v1/projects/{project_id}/infer
 GET    /admin/v1/projects/{project_id}/views
 POST   /admin/v1/projects/{project_id}/views
 PATCH  /admin/v1/projects/{project_id}/views/{id}

@@ -56,7 +56,7 @@ ReadLine = Callable[[TextLine], ImportRow | None]
 async def read_rows(stream: AsyncIterator[bytes], layout: Layout, fields: Fields) -> AsyncIterator[ImportRow]:
     """The rows of a body. Raises TooLarge; and Invalid for a CSV header that names what is no field."""
     is_csv = layout.format is FileFormat.CSV
-    read: ReadLine = CsvReader(fields, layout.delimiter).read if is_csv else _read_json
+    read: ReadLine = CsvReader(fields, layout.delimiter).read if is_csv else read_json_line
     number = 0
     async for line in _lines(stream, RecordJoiner(layout.delimiter) if is_csv else None):
         if (row := read(line)) is not None:
@@ -91,7 +91,7 @@ def _joined(lines: Iterator[TextLine], joiner: RecordJoiner | None) -> Iterator[
         yield from joiner.feed(line)
 
 
-def _read_json(line: TextLine) -> ImportRow | None:
+def read_json_line(line: TextLine) -> ImportRow | None:
     """`{"data": {...}}`; None of a blank line."""
     if line.raw is None:
         return _refused(line, BODY, TOO_LONG, "too_long")
@@ -129,7 +129,7 @@ class CsvReader:
     def read(self, record: TextLine) -> ImportRow | None:
         """None of the header and of blank lines. Raises Invalid for a header that is none."""
         try:
-            cells = _cells(record, self._delimiter)
+            cells = read_record(record, self._delimiter)
         except BadRecord as error:
             if self._names is None:
                 raise Invalid.one(BODY, f"The header {error}", type_="csv_invalid") from None
@@ -166,8 +166,8 @@ class CsvReader:
         return ImportRow(record.number, data, size=len(record.raw or b""))
 
 
-def _cells(record: TextLine, delimiter: str) -> list[str]:
-    """Raises BadRecord."""
+def read_record(record: TextLine, delimiter: str) -> list[str]:
+    """The cells of a record. Raises BadRecord."""
     if record.raw is None:
         raise BadRecord(f"has more than {MAX_ROW_BYTES:,} bytes; is a quote not closed?")
     try:

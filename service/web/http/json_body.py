@@ -81,6 +81,11 @@ async def read_bytes(request: Request) -> bytes:
     return raw
 
 
+async def read_raw(request: Request) -> bytes:
+    """The body, whatever it says that it is, of at most the bytes that its route allows. Raises TooLarge."""
+    return await _read(request.receive, dict(request.scope["headers"]), request.scope["route"].max_body)
+
+
 async def confirm_project(request: Request) -> None:
     """Looks again at the project of a request that took longer than one is remembered, for it may be gone by now.
 
