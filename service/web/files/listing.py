@@ -48,7 +48,7 @@ class FileOwner(TypedDict):
     field: str
 
 
-class FileEntry(TypedDict):
+class ListedFile(TypedDict):
     """`url` is signed where the file is protected, and good for some minutes."""
 
     name: str
@@ -60,8 +60,8 @@ class FileEntry(TypedDict):
     created_at: Time
 
 
-class FileEntries(TypedDict):
-    files: list[FileEntry]
+class ListedFiles(TypedDict):
+    files: list[ListedFile]
     next: str | None
 
 
@@ -91,7 +91,7 @@ class FileEntries(TypedDict):
     answer=Success("One page of files", {"one": {"files": [EXAMPLE], "next": None}}),
     errors=(QueryTooSlow,),
 )
-async def list_project_files(request: Request, caller: OperatorCaller, services: Services) -> Json[FileEntries]:
+async def list_project_files(request: Request, caller: OperatorCaller, services: Services) -> Json[ListedFiles]:
     """List the files of a project."""
     project, query = caller.project, read_file_query(request.scope["query_string"])
     found = await list_files(project.database, query)
@@ -159,7 +159,7 @@ def _read_sort(text: str) -> str:
     return text
 
 
-def _show(file: StoredFile, url: str) -> FileEntry:
+def _show(file: StoredFile, url: str) -> ListedFile:
     kind = FILE_TYPES.get(extension(file.name))
     return {
         "name": file.name,
