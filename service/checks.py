@@ -10,6 +10,7 @@ from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.admin import ProjectAdmin, ProjectEntry
 from service.errors import ConfigurationError
 from service.process import raise_file_limit
+from service.schema.fields import USERS
 from service.storage.databases import Databases
 from service.storage.migrations import PROJECT_MIGRATIONS, read_version
 from service.storage.server_settings import (
@@ -24,6 +25,7 @@ from service.storage.server_settings import (
 ENOUGH_FILES = 16_384
 RAISE_FILES = "raise the hard limit: ulimit -Hn, LimitNOFILE of systemd, --ulimit nofile of Docker"
 MEND = "mend it by PATCH /api/collections/<name> with "
+MEND_PROFILE = "mend it by PUT /auth-collections/schema with the schema in force"
 OLDEST_VERSION = (6, 0)
 # The versions on which the tests run.
 TESTED_VERSIONS = ((6, 0),)
@@ -80,7 +82,8 @@ async def find_each(databases: Databases, admin: ProjectAdmin) -> AsyncIterator[
 
 def _describe_drift(project_id: str, name: str, drift: Drift) -> Finding:
     detail = f"project {project_id}, collection {name}: lacks {', '.join(drift.lacks)}"
-    return Finding(False, f"collection {project_id}/{name}", detail, _remedy(drift))
+    remedy = MEND_PROFILE if name == USERS else _remedy(drift)
+    return Finding(False, f"collection {project_id}/{name}", detail, remedy)
 
 
 def _check_images() -> Finding:

@@ -622,14 +622,14 @@ class CollectionIndexLimit(IndexLimit):
 
 
 class SchemaChanging(Conflict):
-    """Another change of this collection's schema is under way; try again."""
+    """Another change of this schema is under way; try again."""
 
     code = "schema_changing"
     detail = "Another change of this collection is under way; try again"
 
 
 class SchemaConflict(Conflict):
-    """Documents that are there break a new schema. `conflicts` counts them and names the first, without their values:
+    """Documents or users that are there break a new schema. `conflicts` counts them and names the first, without values:
 
     {"total": int, "documents": [{"id", "errors": [{loc, msg, type}]}]}
 
@@ -638,10 +638,11 @@ class SchemaConflict(Conflict):
 
     code = "schema_conflict"
 
-    def __init__(self, conflicts: Mapping[str, Any], removal: str = "") -> None:
+    def __init__(self, conflicts: Mapping[str, Any], removal: str = "", *, of_users: bool = False) -> None:
         self.conflicts = conflicts
+        self.record = "user" if of_users else "document"
         count = conflicts["total"]
-        broken = f"{count} document{' breaks' if count == 1 else 's break'} the new schema; nothing was changed"
+        broken = f"{count} {self.record}{' breaks' if count == 1 else 's break'} the new schema; nothing was changed"
         super().__init__(f"{broken}. {removal}" if removal else broken)
 
     def body(self) -> dict[str, Any]:

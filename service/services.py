@@ -32,6 +32,7 @@ from service.domain.mail_flows import build_flows
 from service.domain.mail_flows.flows import Flows
 from service.domain.operators import build_operators
 from service.domain.operators.operators import OperatorRules, Operators
+from service.domain.profiles import build_profiles
 from service.domain.realtime import build_realtime
 from service.domain.realtime.realtime import Realtime
 from service.domain.sessions import build_sessions
@@ -118,8 +119,8 @@ def build_services(settings: Settings) -> Services:
     collections = build_collections(access, limits, base.audit)
     files = build_files(base, access, collections.catalogs, Lists(base.presence), window=settings.file_url_window)
     flows = build_flows(base, limits, smtp_url=_reveal(settings.smtp_url), mail_from=settings.mail_from)
-    sessions = build_sessions(base, access, journal)
-    accounts = build_accounts(base, sessions, flows, files.protection, _password_hashing(settings))
+    sessions, profiles = build_sessions(base, access, journal), build_profiles(base, collections)
+    accounts = build_accounts(base, sessions, flows, files.protection, profiles, _password_hashing(settings))
     documents = build_documents(base, collections, files)
     operators = build_operators(base, limits, accounts.passwords, sessions, _operator_rules(settings))
     sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
@@ -131,7 +132,7 @@ def build_services(settings: Settings) -> Services:
         access=access,
         rules=RulesAdministration(access, limits, base.audit),
         collections=collections,
-        contracts=Contracts(access),
+        contracts=Contracts(access, profiles),
         files=files,
         variants=FileVariants(files, collections.catalogs),
         documents=documents,

@@ -44,7 +44,7 @@ GROUPS = {
     "key": ("keys:key_app", "Create, list and revoke API keys."),
     "provider": ("providers:provider_app", "Set, list, show, check and remove identity providers."),
     "rules": ("rules:rules_app", "Test, compare and save access rules."),
-    "schema": ("schema:schema_app", "Compare and save schemas of collections."),
+    "schema": ("schema:schema_app", "Compare and save schemas of collections and of profiles."),
     "audit": ("audit:audit_app", "Look at the audit log."),
     "requests": ("requests:requests_app", "Look at the requests of a project."),
     "files": ("files:files_app", "Look at the files of a project."),

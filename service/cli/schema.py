@@ -1,4 +1,7 @@
-"""`auth-collections schema ...`: the schemas of collections kept in a file, beside the code that relies on them."""
+"""`auth-collections schema ...`: schemas kept in a file, beside the code that relies on them.
+
+`diff` and `push` are about collections, `show` and `set` about the profiles of users.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,18 +13,22 @@ from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, list_differences, print_differences, print_json
 from service.cli.runtime import run_command, run_on_foundation
-from service.errors import Invalid, ServiceError
+from service.errors import Invalid, SchemaConflict, ServiceError
 
 if TYPE_CHECKING:
     from service.domain.collections.catalog import Catalogs
+    from service.domain.profiles.definition import DeclaredProfile
     from service.domain.projects.lookup import Project
     from service.foundation import Foundation
-    from service.seeding.manifest import SchemaPart
+    from service.seeding.manifest import ProfilePart, SchemaPart
     from service.seeding.schemas import Declared, SchemaSeeder
     from service.services import Services
 
 schema_app = typer.Typer(
-    help="Compare and save schemas of collections.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+    help="Compare and save schemas of collections and of profiles.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
 )
 
 ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
@@ -84,6 +91,76 @@ def push(
         typer.echo("\n".join(_describe(outcomes, dry_run=dry_run)))
     if any(each.error for each in outcomes):
         raise typer.Exit(1)
+
+
+@schema_app.command()
+def show(project_id: ProjectId, as_json: AsJson = False) -> None:
+    """Show the schema of profiles, as `set` takes it; `--json` adds the time of its last change."""
+
+    async def read(services: "Services") -> "DeclaredProfile":
+        return await services.accounts.profiles.refresh(await services.base.admin.find(project_id))
+
+    print_json(_show_profile(run_command(read), timed=as_json))
+
+
+@schema_app.command("set")
+def set_profile(
+    project_id: ProjectId,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="A manifest with `profile`, or its `schema` and `additional`; else standard input."
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; say what would come of it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Replace the schema of profiles, if no user breaks the new one. Absent defaults are filled in."""
+    from service.seeding.manifest import read_profile_file
+
+    part = read_profile_file(file or Path("/dev/stdin"))
+    try:
+        found = run_command(lambda services: _set_profile(services, project_id, part, dry_run=dry_run))
+    except (Invalid, SchemaConflict) as error:
+        _print_refusal(error, as_json=as_json)
+        raise typer.Exit(1) from None
+    if as_json:
+        print_json(found)
+    else:
+        repaired = f", {found['repairs']:,} users {'to repair' if dry_run else 'repaired'}" if found["repairs"] else ""
+        done = "Dry run: nothing was changed" if dry_run else "The schema is saved; servers follow within five seconds"
+        typer.echo(f"{done}{repaired}.")
+
+
+async def _set_profile(services: "Services", project_id: str, part: "ProfilePart", *, dry_run: bool) -> dict[str, Any]:
+    from service.domain.profiles.changes import WantedProfile, preview_profile, replace_profile
+
+    project = await services.base.admin.find(project_id)
+    wanted = WantedProfile(part.declared, part.additional)
+    findings = await preview_profile(services.accounts.profiles, project, wanted)
+    if findings.error:
+        raise findings.error
+    saved = (
+        {} if dry_run else _show_profile(await replace_profile(services.accounts.profiles, project, wanted), timed=True)
+    )
+    return {"saved": not dry_run, "repairs": findings.repairs, **saved}
+
+
+def _show_profile(profile: "DeclaredProfile", *, timed: bool) -> dict[str, Any]:
+    from service.schema.values import write_time
+    from service.seeding.profiles import describe_profile
+
+    updated = write_time(profile.updated_at) if profile.updated_at else None
+    return {**describe_profile(profile), **({"updated_at": updated} if timed else {})}
+
+
+def _print_refusal(error: ServiceError, *, as_json: bool) -> None:
+    from service.seeding.schemas import explain
+
+    if as_json:
+        print_json({"saved": False, "error": _error(error)})
+    else:
+        typer.echo("\n".join([*(f"! {line}" for line in explain(error)), "Nothing was changed."]))
 
 
 async def _find_all(catalogs: "Catalogs", project: "Project", parts: "Mapping[str, SchemaPart]") -> "list[Declared]":

@@ -86,7 +86,7 @@ def _judge_object(value: Mapping[str, Any], schema: JsonSchema) -> Rules:
     for name in properties:
         if name in value and (rules := (yield from find_broken_rules(value[name], properties[name]))):
             inner.append({"propertyName": name, "details": rules})
-    unknown = [name for name in value if name not in properties]
+    unknown = [name for name in value if name not in properties] if "additionalProperties" in schema else []
     absent = sorted(name for name in schema.get("required", ()) if name not in value)
     found: list[Rule] = [
         {"operatorName": "properties", "propertiesNotSatisfied": inner},

@@ -5,6 +5,7 @@ Nothing is judged here. A value that cannot be read as its field's type stays as
 
 from collections.abc import Mapping
 from copy import deepcopy
+from datetime import datetime
 from typing import Any
 
 from service.bounds import MAX_FILLED_BYTES
@@ -12,7 +13,7 @@ from service.errors import Invalid, Location, Violation
 from service.schema.fields import ABSENT, Field, Fields
 from service.schema.file_urls import named_file
 from service.schema.strict_json import INT64_MAX, INT64_MIN
-from service.schema.values import BadValue, Kind, read_time
+from service.schema.values import BadValue, Kind, read_time, write_time
 
 DATA: Location = ("body", "data")
 TOO_MUCH = (
@@ -92,6 +93,8 @@ def _read_value(value: Any, field: Field, room: DefaultsRoom) -> Any:
             return [_read_value(each, field.items, room) for each in value]
         case str() if field.kind is Kind.DATETIME:
             return _time(value)
+        case str() if field.kind is Kind.TIME_TEXT:
+            return write_time(time) if isinstance(time := _time(value), datetime) else value
         case str() if field.kind is Kind.FILE:
             return named_file(value) or value
         case float() if field.kind is Kind.INTEGER:

@@ -17,6 +17,8 @@ JsonSchema = dict[str, Any]
 
 JSON_SCHEMA = "$jsonSchema"
 VERSION = "version"
+# The form in which `write_time` writes a time.
+TIME_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$"
 
 # No decimal: JSON has no such numbers, so one could not be sent back as it was stored.
 BSON_TYPES: Mapping[Kind, tuple[str, ...]] = {
@@ -25,6 +27,7 @@ BSON_TYPES: Mapping[Kind, tuple[str, ...]] = {
     Kind.INTEGER: ("int", "long"),
     Kind.NUMBER: ("int", "long", "double"),
     Kind.DATETIME: ("date",),
+    Kind.TIME_TEXT: ("string",),
     Kind.OBJECT: ("object",),
     Kind.ARRAY: ("array",),
     Kind.REFERENCE: ("string",),
@@ -57,6 +60,28 @@ def validator(fields: Fields, *, realtime: bool = False) -> dict[str, Any]:
     }
 
 
+def find_json_schema(validator: Mapping[str, Any]) -> JsonSchema:
+    """The `$jsonSchema` in a validator of `validator` or `profile_validator`; empty without one."""
+    found: JsonSchema = validator.get("$and", [validator])[0].get(JSON_SCHEMA, {})
+    return found
+
+
+def profile_validator(fields: Fields, *, additional: bool, complete: bool = True) -> dict[str, Any]:
+    """The validator of users whose `data` has these fields, and no others unless `additional`.
+
+    It does not look at the rest of a user. Without `complete` a field may be absent though it has a default.
+    """
+    if not fields and additional:
+        return {}
+    return {JSON_SCHEMA: {"properties": {"data": profile_schema(fields, additional=additional, complete=complete)}}}
+
+
+def profile_schema(fields: Fields, *, additional: bool, complete: bool = True) -> JsonSchema:
+    """The schema of the `data` of a user; see `profile_validator`."""
+    left_out = {*(["additionalProperties"] if additional else []), *([] if complete else ["required"])}
+    return {keyword: value for keyword, value in _object(fields).items() if keyword not in left_out}
+
+
 def both(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """The validator in force while a schema changes: both must hold.
 
@@ -84,6 +109,8 @@ def _rules(field: Field) -> JsonSchema:
     rules |= {f"min{unit}": field.min_length, f"max{unit}": field.max_length}
     if field.kind is Kind.FILE:
         rules["pattern"] = name_pattern(field.types)
+    if field.kind is Kind.TIME_TEXT:
+        rules["pattern"] = TIME_PATTERN
     if field.items is not None:
         rules["items"] = value_schema(field.items)
     return rules

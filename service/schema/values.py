@@ -24,7 +24,10 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|
 
 
 class Kind(Enum):
-    """The kinds of a field's values. ANY is an undeclared field: its text is read in every possible way."""
+    """The kinds of a field's values. ANY is an undeclared field: its text is read in every possible way.
+
+    TIME_TEXT is a time that is kept as the text `write_time` makes, in the profiles of users.
+    """
 
     ANY = "any"
     STRING = "string"
@@ -32,6 +35,7 @@ class Kind(Enum):
     INTEGER = "integer"
     NUMBER = "number"
     DATETIME = "datetime"
+    TIME_TEXT = "time_text"
     OBJECT = "object"
     ARRAY = "array"
     REFERENCE = "reference"

@@ -27,3 +27,8 @@ def read_versions(if_match: str | None) -> Versions:
 
 def is_one_of(version: int, versions: Versions) -> bool:
     return versions is None or version in versions
+
+
+def is_tag_named(if_match: str | None, etag: str) -> bool:
+    """True if an If-Match field names `etag`, by the strong comparison (RFC 9110 section 13.1.1), or there is none."""
+    return if_match is None or if_match.strip() == "*" or etag in (part.strip() for part in if_match.split(","))

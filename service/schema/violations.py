@@ -12,7 +12,7 @@ from typing import Any
 from service.bounds import MAX_LIVE_BYTES
 from service.errors import Location, Violation
 from service.schema.file_urls import pattern_extensions
-from service.schema.json_schema import JSON_SCHEMA, VERSION
+from service.schema.json_schema import JSON_SCHEMA, TIME_PATTERN, VERSION
 from service.schema.strict_json import shown
 
 BODY: Location = ("body",)
@@ -108,6 +108,8 @@ def _broken(operator: str, specified: Detail, loc: Location) -> Violation:
         return Violation(
             loc, f"Must be the URL of a file that the field has, one of: {', '.join(extensions)}", "file_url"
         )
+    if operator == "pattern" and specified["pattern"] == TIME_PATTERN:
+        return _wrong_type("date", loc)
     type_, say = SENTENCES.get(operator, ("value_error", lambda _: UNKNOWN.msg))
     return Violation(loc, say(specified.get(operator)), type_)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from service.domain.access.caller import UserCaller
 from service.domain.accounts import Accounts
-from service.domain.accounts.profile import change_profile
+from service.domain.accounts.profile import change_profile, find_uploads
 from service.domain.files import parts
 from service.domain.files.files import Files
+from service.domain.profiles.profiles import JudgedProfile, ProfileDraft
 from service.domain.projects.lookup import Project
 from service.errors import FileNotFound, ServiceError
 from service.schema.file_urls import named_file
@@ -75,11 +76,12 @@ class FileSeeder:
         async def form() -> parts.FormParts:
             yield parts.FilePart(entry.field, entry.path.name, read_pieces(self.folder / entry.path))
 
-        async def no_fields(_: dict[str, Any]) -> dict[str, Any]:
+        async def no_fields(_: dict[str, Any]) -> JudgedProfile:
             """There is no part `data` to check."""
-            return {}
+            return await self.accounts.profiles.accept(caller.project, ProfileDraft({}, user_id=caller.user_id))
 
-        async with self.files.store_files(caller.project, caller.user_id, form(), no_fields) as submission:
+        uploads = await find_uploads(self.accounts, caller.project)
+        async with self.files.store_files(caller.project, caller.user_id, form(), no_fields, uploads) as submission:
             await change_profile(self.accounts, caller, submission, by_server=True)
 
 

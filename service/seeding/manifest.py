@@ -86,6 +86,15 @@ class CollectionPart(SchemaPart):
     documents: tuple[DocumentSource, ...] = ()
 
 
+class ProfilePart(Section):
+    """The schema of users' profiles, the body of PUT /auth-collections/schema."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_alias=True)
+
+    declared: dict[str, Any] = Field(alias="schema")
+    additional: bool = True
+
+
 class SeedFile(Section):
     """A file on disk for the field of a user, as an upload would put it there."""
 
@@ -95,14 +104,15 @@ class SeedFile(Section):
 
 
 class SeedManifest(Section):
-    """A whole seed file. Users come first, then their files, collections in the order in which they stand, the rules, and
-    saved aggregations, each the body of PUT /api/aggregations/{name}.
+    """A whole seed file. The schema of profiles comes first, then users, their files, collections in the order in which
+    they stand, the rules, and saved aggregations, each the body of PUT /api/aggregations/{name}.
 
     `rules` is the body of PUT /api/rules, or the path of a file with it; `rule_indexes: true` builds the
     indexes that the rules need.
     """
 
     project: ProjectPart
+    profile: ProfilePart | None = None
     users: tuple[Source, ...] = ()
     files: tuple[SeedFile, ...] = ()
     collections: dict[Name, CollectionPart] = {}
@@ -123,6 +133,17 @@ class SeedManifest(Section):
 def read_manifest(path: Path) -> SeedManifest:
     """The manifest at `path`, YAML or JSON. Raises ConfigurationError: '<file>: <path in it>: <what to change>'."""
     return _read(SeedManifest, path, read_yaml(path))
+
+
+def read_profile_file(path: Path) -> ProfilePart:
+    """The schema of profiles, of a manifest or as PUT /auth-collections/schema takes it. Raises as `read_manifest`."""
+    value = read_yaml(path)
+    if not isinstance(value, dict) or "project" not in value:
+        return _read(ProfilePart, path, value)
+    found = _read(SeedManifest, path, value).profile
+    if found is None:
+        raise ConfigurationError(f"{path}: profile: the manifest declares none")
+    return found
 
 
 def read_schema_file(path: Path) -> Mapping[str, SchemaPart]:

@@ -13,12 +13,7 @@ from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.keys import ProjectKeys
 from service.domain.projects.lookup import Project
 from service.domain.projects.setting_changes import merge_settings
-from service.domain.projects.settings import (
-    SECRET_SETTINGS,
-    ProjectSettings,
-    read_project_settings,
-    stored,
-)
+from service.domain.projects.settings import SECRET_SETTINGS, read_project_settings, stored
 from service.errors import Invalid, ProjectNotFound, ServiceError
 from service.schema.fields import parse
 from service.seeding.aggregations import AggregationsSeeder
@@ -27,11 +22,12 @@ from service.seeding.batches import RowBatches, one_behind
 from service.seeding.documents import Destination, reason, seed_documents
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import CollectionPart, ProjectPart, SeedManifest, Source
+from service.seeding.profiles import ProfileSeeder
 from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder, read_manifest_rules
 from service.seeding.schemas import SchemaSeeder, explain
-from service.seeding.users import CELLS, UserSeeder, read_user
 from service.seeding.users import KIND as USERS
+from service.seeding.users import SeededUsers, UserSeeder
 from service.services import Services
 
 
@@ -40,6 +36,7 @@ class Seeder:
     """Seeds a manifest. `folder` is the manifest's; if the report is of a dry run, nothing is written."""
 
     admin: ProjectAdmin
+    profiles: ProfileSeeder
     users: UserSeeder
     schemas: SchemaSeeder
     documents: Engine
@@ -71,8 +68,10 @@ class Seeder:
 
     async def _fill(self, project: Project | None, manifest: SeedManifest, settings: Mapping[str, Any]) -> None:
         in_force, rules = read_project_settings(settings), read_manifest_rules(manifest, self.folder)
+        profile = await self.profiles.seed(project, manifest.profile)
         for number, source in enumerate(manifest.users):
-            await self._users(project, source, f"users[{number}]", manifest.project.name, in_force)
+            target = SeededUsers(project, profile, manifest.project.name, in_force)
+            await self._users(target, source, f"users[{number}]")
         await self.files.seed(project, manifest.files)
         for name, part in manifest.collections.items():
             await self._collection(project, name, part, manifest.collections)
@@ -100,13 +99,11 @@ class Seeder:
         self.report.updated("project", project.id, _masked(before), _masked(changes))
         return project if self.report.dry_run else await self.admin.change(project.id, changes), None
 
-    async def _users(
-        self, project: Project | None, source: Source, place: str, name: str, settings: ProjectSettings
-    ) -> None:
+    async def _users(self, target: SeededUsers, source: Source, place: str) -> None:
         batches = RowBatches(source, self.folder, place, kind=USERS, report=self.report)
-        async for batch in batches.read(project, CELLS):
-            users = batches.wanted(batch, lambda at, fields: read_user(at, fields, settings, name), "email")
-            await self.users.seed(project, users)
+        async for batch in batches.read(target.project, target.cells):
+            users = batches.wanted(batch, target.read_row, "email")
+            await self.users.seed(target, users)
             self.report.observe(USERS, len(batch))
 
     async def _collection(
@@ -141,7 +138,8 @@ def make_seeder(services: Services, folder: Path, report: Report, *, migrate: bo
     schemas = SchemaSeeder(services.collections, report, migrate)
     parts = (schemas, services.documents, rules, aggregations, files)
     users = UserSeeder(services.accounts, report)
-    return Seeder(services.base.admin, users, *parts, folder, report)
+    profiles = ProfileSeeder(services.accounts.profiles, report, migrate)
+    return Seeder(services.base.admin, profiles, users, *parts, folder, report)
 
 
 def _reason(error: ServiceError) -> str:

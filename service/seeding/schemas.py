@@ -1,6 +1,6 @@
 """Schemas that a file declares: comparing them with those in force, and bringing a project's collections to them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -154,11 +154,11 @@ def explain(error: ServiceError) -> list[str]:
         tests = (f"{test['name']} (expected {test['expected']}, got {test['got']})" for test in error.failed)
         return [f"{error.detail}: {test}" for test in tests]
     if isinstance(error, SchemaConflict):
-        return [error.detail, *_describe_conflicts(error.conflicts)]
+        return [error.detail, *_describe_conflicts(error)]
     return [error.detail]
 
 
-def _describe_conflicts(conflicts: Mapping[str, Any]) -> Iterator[str]:
-    for document in conflicts["documents"]:
+def _describe_conflicts(error: SchemaConflict) -> Iterator[str]:
+    for document in error.conflicts["documents"]:
         for rule in document["errors"]:
-            yield f"document {document['id']}: {'.'.join(map(str, rule['loc'][1:]))}: {rule['msg']}"
+            yield f"{error.record} {document['id']}: {'.'.join(map(str, rule['loc'][1:]))}: {rule['msg']}"

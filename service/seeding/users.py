@@ -4,8 +4,8 @@ A row sets the account's own fields as a request with the secret key does; all o
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,12 +17,15 @@ from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.profile import RESERVED, check_profile
+from service.domain.profiles.definition import DeclaredProfile
+from service.domain.profiles.profiles import ProfileDraft
 from service.domain.projects.lookup import Project
 from service.domain.projects.settings import ProjectSettings
-from service.errors import ServiceError
+from service.errors import Invalid, ServiceError
 from service.schema.values import Kind, now
 from service.seeding.references import user_id
 from service.seeding.report import Report, find_changes
+from service.seeding.rules import describe_violation
 from service.storage.account_states import AccountState
 from service.storage.accounts import AccountChange
 from service.storage.profiles import ProfileUpdate, update_profile
@@ -88,25 +91,66 @@ def _credential_fault(password: Any, hashed: Any) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
+class SeededUsers:
+    """The project whose users are seeded, by its schema of profiles; it is None in a dry run before the first run.
+
+    `name` is that of the project, and `settings` are those that will be in force.
+    """
+
+    project: Project | None
+    profile: DeclaredProfile
+    name: str
+    settings: ProjectSettings
+
+    @property
+    def cells(self) -> dict[str, Kind]:
+        """The kinds of the cells of a CSV file: those of declared fields, whose times are text, and of the account's."""
+        declared = {name: field.kind for name, field in self.profile.fields.items()}
+        texts = {name: Kind.STRING for name, kind in declared.items() if kind is Kind.TIME_TEXT}
+        return declared | texts | CELLS
+
+    def read_row(self, place: str, fields: RowData) -> SeedUser | str:
+        """The user that a row means, or why it means none."""
+        return read_user(place, fields, self.settings, self.name)
+
+
+@dataclass(frozen=True, slots=True)
 class UserSeeder:
     """Seeds users. If the report is of a dry run, nothing is written."""
 
     accounts: Accounts
     report: Report
 
-    async def seed(self, project: Project | None, users: Sequence[SeedUser]) -> None:
+    async def seed(self, target: SeededUsers, users: Sequence[SeedUser]) -> None:
         """Brings one batch of users about: one command to find them, one to store the new, few for each that differs."""
+        project = target.project
         found = await project.users.find_by_emails([user.email for user in users]) if project else {}
-        for user in users:
+        fitting = await self._judge(target, users, {email: owner.user.id for email, owner in found.items()})
+        for user in fitting:
             if project is not None and user.email in found:
                 await self._update(project, found[user.email], user)
-        new = [user for user in users if user.email not in found]
+        new = [user for user in fitting if user.email not in found]
         refused = {} if project is None or self.report.dry_run else await _create(project, new, self.accounts.passwords)
         for number, user in enumerate(new):
             if number in refused:
                 self.report.refuse(KIND, user.place, refused[number].detail)
             else:
                 self.report.created(KIND, user.email)
+
+    async def _judge(self, target: SeededUsers, users: Sequence[SeedUser], ids: Mapping[str, str]) -> list[SeedUser]:
+        """The users whose data fits the schema, as it is stored. Those they refer to may come later."""
+        if target.project is None or target.profile.is_free:
+            return list(users)
+        fitting = []
+        for user in users:
+            draft = ProfileDraft(user.data, loc=("body",), user_id=ids.get(user.email), knows_users=False)
+            try:
+                judged = await self.accounts.profiles.accept(target.project, draft, profile=target.profile)
+            except Invalid as error:
+                self.report.refuse(KIND, user.place, describe_violation(error.violations[0]))
+            else:
+                fitting.append(replace(user, data=judged.data))
+        return fitting
 
     async def _update(self, project: Project, owner: Owner, user: SeedUser) -> None:
         stored, known = owner.user, _account_of(owner.state)
@@ -126,10 +170,10 @@ class UserSeeder:
 
     async def _write(self, project: Project, stored: StoredUser, data: RowData, account: RowData) -> None:
         """Raises TooLarge, UserNotFound."""
-        if account:
-            await change_user(self.accounts, project, stored.id, AccountChange(data=data or None, **account))
-        else:
+        if data:
             await update_profile(project.database, ProfileUpdate(stored.id, stored.version, data))
+        if account:
+            await change_user(self.accounts, project, stored.id, AccountChange(**account))
 
 
 def _account_of(state: AccountState) -> RowData:

@@ -12,6 +12,7 @@ from pymongo.errors import OperationFailure
 
 from service.bounds import MAX_INDEXES
 from service.errors import CollectionIndexLimit
+from service.schema.fields import USERS
 from service.schema.indexes import Index
 from service.schema.values import now
 from service.storage.client import Database, Document
@@ -47,8 +48,8 @@ async def closed_validator(database: Database) -> Validator:
 
 
 def mongo_collection_name(name: str) -> str:
-    """The MongoDB collection that holds the documents of the declared collection `name`."""
-    return f"{DOCUMENTS}{name}"
+    """The MongoDB collection that holds the documents of the declared collection `name`, or the users."""
+    return USERS if name == USERS else f"{DOCUMENTS}{name}"
 
 
 def declared_name(mongo_name: str) -> str:

@@ -3,6 +3,10 @@ one.
 
     {_id: name, schema, created_at, updated_at, realtime?, relied_on?, change?: {token, kind, until}}
 
+The schema of users' profiles has a record of the same form in a collection of its own:
+
+    {_id: "users", schema, created_at, updated_at?, additional?, version?, change?}
+
 A change takes several steps in MongoDB. `change` is the lease of the process that makes them: no other change begins
 meanwhile. The next reader takes an expired lease over and completes the change. Only MongoDB's clock counts: the clocks
 of workers differ.
@@ -17,6 +21,7 @@ from service.errors import CollectionExists, DuplicateValue
 from service.schema.values import now
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
+from service.storage.layout import COLLECTIONS
 
 Kind = Literal["create", "change", "delete"]
 
@@ -27,13 +32,13 @@ MAX_LISTED = 10_000
 
 
 class Definitions:
-    """The registry of one project's collections. Raises the errors of `records.translated`.
+    """The registry of one project's collections, or that of its users. Raises the errors of `records.translated`.
 
     On a database that is bound to a transaction every call is a part of it.
     """
 
-    def __init__(self, database: ProjectDatabase) -> None:
-        self._records = database.records("collections")
+    def __init__(self, database: ProjectDatabase, registry: str = COLLECTIONS) -> None:
+        self._records = database.records(registry)
 
     async def list(self) -> list[Document]:
         """All records, ordered by name."""
@@ -97,6 +102,10 @@ class Definitions:
             {"_id": name, "change": {"$exists": False}}, [{"$set": {"change": _lease(kind)}}]
         )
 
+    async def ensure(self, name: str) -> None:
+        """Makes an empty record, unless there is one."""
+        await self._records.upsert({"_id": name}, {"$setOnInsert": {"schema": {}, "created_at": now()}})
+
     async def take_over(self, name: str) -> Document | None:
         """The record with a new lease of its abandoned change; None if the change is no longer abandoned."""
         lease = _lease("change")
@@ -106,11 +115,18 @@ class Definitions:
             {"_id": name, "change": {"$exists": True}, **has_run_out}, [{"$set": renewed}]
         )
 
-    async def commit(self, record: Document, schema: dict[str, Any], *, realtime: bool = False) -> Document | None:
-        """Makes `schema` the schema of a leased record, and sets if it is live; None if the lease was lost."""
-        fields = {"schema": schema, "updated_at": now()}
+    async def commit(
+        self, record: Document, schema: dict[str, Any], *, realtime: bool = False, additional: bool | None = None
+    ) -> Document | None:
+        """Makes `schema` the schema of a leased record, and sets if it is live; None if the lease was lost.
+
+        A schema of profiles takes `additional` fields or does not, and has another version each time.
+        """
+        fields: Document = {"schema": schema, "updated_at": now()}
         if realtime or "realtime" in record:
             fields["realtime"] = realtime
+        if additional is not None:
+            fields |= {"additional": additional, "version": secrets.token_hex(8)}
         return await self._records.update(_held(record), {"$set": fields})
 
     async def mark(self, names: Iterable[str]) -> None:

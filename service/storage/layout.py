@@ -17,6 +17,7 @@ EVENTS = "events"
 INTENTS = "uploads"
 MIGRATIONS = "migrations"
 COLLECTIONS = "collections"
+PROFILE = "profile"
 # The beginning of the name of a MongoDB collection with documents.
 DOCUMENTS = "c_"
 
@@ -92,6 +93,7 @@ PARTS = (
     Part(CHUNKS, FILE_INDEXES[CHUNKS]),
     Part(INTENTS, in_backups=False),
     Part(COLLECTIONS),
+    Part(PROFILE),
     Part("rules"),
     Part("aggregations"),
     Part(MIGRATIONS, in_backups=False),

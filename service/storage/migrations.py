@@ -22,6 +22,7 @@ from service.storage.client import Database, Document, within
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.files.stored import FILES
 from service.storage.flows import ensure_flow_indexes
+from service.storage.layout import MIGRATIONS, PROFILE, USERS
 from service.storage.leases import Leases
 from service.storage.operator_indexes import ensure_operator_indexes
 from service.storage.records import translated
@@ -151,10 +152,26 @@ SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
 Step = tuple[str, Callable[[], Awaitable[None]]]
 
 
+@dataclass(frozen=True, slots=True)
+class DataState:
+    """The number of steps that a project's database has behind it, and whether it has a schema of profiles."""
+
+    number: int
+    has_profile: bool
+
+
+async def read_state(project: ProjectDatabase) -> DataState:
+    """Raises Unavailable. Both are read in one round trip, with each project that is not remembered."""
+    profile = {"$unionWith": {"coll": PROFILE, "pipeline": [{"$project": {"_id": 1}}]}}
+    stages: list[Document] = [{"$match": {"_id": VERSION}}, profile]
+    rows = {row["_id"]: row for row in await project.records(MIGRATIONS).aggregate(stages, size=2)}
+    return DataState(int(rows.get(VERSION, {}).get("number", 0)), USERS in rows)
+
+
 async def read_version(database: Database) -> int:
     """The number of steps a database has behind it. Raises Unavailable."""
     with translated():
-        found = await database["migrations"].find_one({"_id": VERSION})
+        found = await database[MIGRATIONS].find_one({"_id": VERSION})
     return int(found["number"]) if found else 0
 
 

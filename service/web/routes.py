@@ -31,6 +31,7 @@ from service.web.operations import endpoints as operations
 from service.web.operators import acting, me, system
 from service.web.operators import endpoints as operators
 from service.web.operators import sign_in as operator_sign_in
+from service.web.profiles import endpoints as profiles
 from service.web.projects import endpoints as projects
 from service.web.projects import keys as project_keys
 from service.web.projects import mail as project_mail
@@ -70,6 +71,7 @@ MODULES = (
     operations,
     passkeys,
     posted,
+    profiles,
     reading,
     realtime,
     rules,
@@ -131,6 +133,8 @@ DELETE /auth-collections/users/{id}/sessions
 DELETE /auth-collections/users/{id}/factors
 POST   /auth-collections/users/{id}/links
 PUT    /auth-collections/users/{id}/roles
+GET    /auth-collections/schema
+PUT    /auth-collections/schema
 GET    /auth-collections/jwks/{project_id}
 POST   /auth-collections/introspect
 GET    /auth-collections/issuer/{project_id}/.well-known/openid-configuration

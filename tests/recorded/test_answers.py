@@ -19,8 +19,12 @@ import httpx2
 import pytest
 
 from service.domain.limits.policies import HOUR
+from service.domain.profiles.changes import WantedProfile, replace_profile
 from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.keys import ProjectKeys
+from service.domain.projects.lookup import Project
 from service.query.parse import OTHERS
+from service.services import Services
 from tests.recorded.exchanges import PROVIDER, play
 
 BEFORE: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("before.json").read_text())
@@ -159,7 +163,19 @@ def _within_one_hour() -> None:
 
 @pytest.mark.usefixtures("_within_one_hour", "emptied")
 async def test_every_specified_answer_is_as_it_was(admin: ProjectAdmin, http: httpx2.AsyncClient) -> None:
+    await _compare(http, *await admin.create("A project", None, {**PROVIDER, "TIER": "free"}))
+
+
+@pytest.mark.usefixtures("_within_one_hour", "emptied")
+async def test_k26_a_profile_that_declares_nothing_changes_no_answer(
+    admin: ProjectAdmin, http: httpx2.AsyncClient, services: Services
+) -> None:
     project, keys = await admin.create("A project", None, {**PROVIDER, "TIER": "free"})
+    await replace_profile(services.accounts.profiles, project, WantedProfile({}, additional=True))
+    await _compare(http, project, keys)
+
+
+async def _compare(http: httpx2.AsyncClient, project: Project, keys: ProjectKeys) -> None:
     answers, expected = await play(http, keys.secret, project.id), expected_answers()
     assert list(answers) == list(expected)
     for name, answer in expected.items():

@@ -21,6 +21,7 @@ from service.errors import Conflict, ProjectNotFound
 from service.seeding.aggregations import AggregationsSeeder
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import read_manifest
+from service.seeding.profiles import ProfileSeeder
 from service.seeding.references import user_id
 from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder
@@ -73,7 +74,8 @@ async def run(services: Services, admin: ProjectAdmin, make_api: object, tmp_pat
         schemas = SchemaSeeder(services.collections, report, migrate)
         parts = (schemas, services.documents, rules, aggregations, files, tmp_path)
         users = UserSeeder(services.accounts, report)
-        await Seeder(admin, users, *parts, report).seed(read_manifest(path))
+        profiles = ProfileSeeder(services.accounts.profiles, report, migrate)
+        await Seeder(admin, profiles, users, *parts, report).seed(read_manifest(path))
         return report
 
     return seed

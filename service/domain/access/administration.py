@@ -23,6 +23,7 @@ from service.rules.advice import Advice, advise_indexes, lint, warn_of_emails
 from service.rules.document import KEYS
 from service.rules.ruleset import USERS
 from service.rules.stored_tests import judge_tests
+from service.schema.versions import is_tag_named
 from service.storage.collections import CollectionStore, mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_live
@@ -64,7 +65,7 @@ class RulesAdministration:
         """
 
         def allow(stored: StoredRules) -> None:
-            if if_match is not None and not _names(if_match, _etag(stored)):
+            if not is_tag_named(if_match, _etag(stored)):
                 raise VersionConflict(_etag(stored))
 
         if dry_run:
@@ -160,8 +161,3 @@ def fill_parts(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _etag(stored: StoredRules) -> str:
     return f'"{stored.version}"'
-
-
-def _names(if_match: str, etag: str) -> bool:
-    """RFC 9110 section 13.1.1, by the strong comparison."""
-    return if_match.strip() == "*" or etag in (part.strip() for part in if_match.split(","))

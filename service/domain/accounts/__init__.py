@@ -13,6 +13,7 @@ from service.domain.captcha.captcha import Captcha
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
 from service.domain.mail_flows.flows import Flows
+from service.domain.profiles.profiles import Profiles
 from service.domain.projects import Foundation
 from service.domain.sessions.sessions import Sessions
 
@@ -40,10 +41,16 @@ class Accounts:
     access: AccessControl
     protection: FileProtection
     lists: Lists
+    profiles: Profiles
 
 
 def build_accounts(
-    base: Foundation, sessions: Sessions, flows: Flows, protection: FileProtection, hashing: PasswordHashing
+    base: Foundation,
+    sessions: Sessions,
+    flows: Flows,
+    protection: FileProtection,
+    profiles: Profiles,
+    hashing: PasswordHashing,
 ) -> Accounts:
     return Accounts(
         passwords=Passwords(hashing.bcrypt_cost, hashing.threads or os.cpu_count() or 1),
@@ -56,4 +63,5 @@ def build_accounts(
         access=sessions.access,
         protection=protection,
         lists=protection.lists,
+        profiles=profiles,
     )

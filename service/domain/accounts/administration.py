@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from service.domain.accounts import Accounts
@@ -14,6 +15,7 @@ from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.profile import RESERVED, check_profile
 from service.domain.limits.policies import MAILS_OF_PROJECT
 from service.domain.mail_flows.purposes import Purpose, choose_redirect
+from service.domain.profiles.profiles import ProfileDraft
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, EmailInUse, Invalid, UserNotFound, Violation
 from service.query.populate import Row
@@ -64,6 +66,7 @@ async def create_user(accounts: Accounts, project: Project, draft: UserDraft) ->
     """
     violations = _check_password(project, draft.password, draft.email)
     _check(draft.data, {"claims": draft.state.claims, "roles": draft.state.roles}, violations)
+    judged = await accounts.profiles.accept(project, ProfileDraft(draft.data))
     # A text that is no hash matches no password; the specification keeps the address there for users of a provider.
     hashed = await _hash(accounts, project, draft.password) or draft.email
     new = NewUser(draft.email, hashed, draft.data, state=draft.state)
@@ -76,7 +79,11 @@ async def create_user(accounts: Accounts, project: Project, draft: UserDraft) ->
 
     try:
         async with _mailing(accounts, project, draft):
-            created = await accounts.changes.create(project, new, SERVER, invite)
+            created = await accounts.profiles.store(
+                project,
+                judged,
+                lambda data: accounts.changes.create(project, replace(new, data=data), SERVER, invite),
+            )
     except DuplicateValue:
         raise EmailInUse from None
     return await _show(accounts, project, created)
@@ -103,16 +110,22 @@ async def change_user(accounts: Accounts, project: Project, user_id: str, change
     Raises UserNotFound, Invalid, EmailInUse, TooLarge.
     """
     _check(change.data or {}, {"claims": change.claims or {}, "roles": change.roles or ()}, [])
+    judged = await accounts.profiles.accept(project, ProfileDraft(change.data or {}, user_id=user_id))
 
-    def decide(account: Account) -> AccountChange:
+    def decide(data: Mapping[str, Any], account: Account) -> AccountChange:
         is_moved = change.email is not None and change.email != account.user.email
         verified = False if is_moved and change.email_verified is None else change.email_verified
         # The field stays absent until an address is proven for the first time.
         is_same = verified is False and not account.state.email_verified
-        return replace(change, email_verified=None if is_same else verified)
+        wanted = replace(change, email_verified=None if is_same else verified)
+        return wanted if change.data is None else replace(wanted, data=data)
 
     try:
-        changed = await accounts.changes.apply(project, user_id, decide, SERVER)
+        changed = await accounts.profiles.store(
+            project,
+            judged,
+            lambda data: accounts.changes.apply(project, user_id, partial(decide, data), SERVER),
+        )
     except DuplicateValue:
         raise EmailInUse from None
     return await _show(accounts, project, changed.after)

@@ -8,7 +8,9 @@ from service.domain.access.caller import UserCaller
 from service.domain.access.control import USERS
 from service.domain.accounts import Accounts
 from service.domain.files.files import Submission
+from service.domain.files.intake import USER_FIELDS, UserFields
 from service.domain.files.protection import FileProtection
+from service.domain.profiles.profiles import JudgedProfile, ProfileDraft
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, InvalidToken, Location, VersionConflict, Violation
 from service.schema.values import check_data
@@ -30,8 +32,8 @@ async def read_profile(accounts: Accounts, caller: UserCaller) -> StoredUser:
 
 async def check_update(
     accounts: Accounts, caller: UserCaller, revisions: Versions, fields: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user.
+) -> JudgedProfile:
+    """The fields of `data` that an update sets. Raises Invalid for all that can be judged before the write.
 
     VersionConflict comes before that, where the user's record has none of `revisions`.
     """
@@ -41,16 +43,19 @@ async def check_update(
     violations += await _refuse_new_data(accounts, caller, data)
     if "id" in fields and fields["id"] != caller.user_id:
         violations.append(_unchangeable("id"))
-    if violations:
-        await _check_revision(accounts, caller, revisions)
-        raise Invalid(violations)
-    return data
+    draft = ProfileDraft(data, loc=("body",), user_id=caller.user_id)
+    if not violations:
+        judged, violations = await accounts.profiles.check(caller.project, draft)
+        if not violations:
+            return judged
+    await _check_revision(accounts, caller, revisions)
+    raise Invalid(violations)
 
 
 async def change_profile(
     accounts: Accounts,
     caller: UserCaller,
-    submission: Submission[dict[str, Any]],
+    submission: Submission[JudgedProfile],
     *,
     revisions: Versions = None,
     by_server: bool = False,
@@ -64,16 +69,29 @@ async def change_profile(
     fields = submission.fields or {}
     if not by_server and (violations := await list_not_writable(accounts, caller.project, submission.urls)):
         raise Invalid(violations)
-    data = {**(submission.checked or {}), **submission.urls}
     email = _comparable(fields["email"]) if "email" in fields else None
-    update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions, caller.sid)
-    user = await update_profile(caller.project.database, update, submission.upload)
+    judged = submission.checked or await accounts.profiles.accept(
+        caller.project, ProfileDraft({}, user_id=caller.user_id)
+    )
+
+    async def write(data: Mapping[str, Any]) -> StoredUser | None:
+        sent = {**data, **submission.urls}
+        update = ProfileUpdate(caller.user_id, caller.version, sent, email, revisions, caller.sid)
+        return await update_profile(caller.project.database, update, submission.upload)
+
+    user = await accounts.profiles.store(caller.project, judged, write)
     if user is None:
         await read_profile(accounts, caller)
         await _check_revision(accounts, caller, revisions)
         raise Invalid([_unchangeable("email")])
     await accounts.access.note_write(caller, caller.project.database, USERS)
     return await sign_files(accounts.protection, caller.project, user)
+
+
+async def find_uploads(accounts: Accounts, project: Project) -> UserFields:
+    """The fields of users that take files."""
+    profile = await accounts.profiles.find(project)
+    return USER_FIELDS if profile.is_free else UserFields(profile.fields, profile.additional)
 
 
 async def _check_revision(accounts: Accounts, caller: UserCaller, revisions: Versions) -> None:

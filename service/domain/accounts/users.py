@@ -18,6 +18,7 @@ from service.domain.idempotency import Keep
 from service.domain.mail_flows.codes import name_account
 from service.domain.mail_flows.counts import MISTAKES, uncount
 from service.domain.mail_flows.flows import Flows
+from service.domain.profiles.profiles import JudgedProfile, ProfileDraft
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import PASSWORD, Client, Grant
 from service.errors import (
@@ -50,7 +51,7 @@ class NewAccount:
 
     email: str
     password: str = field(repr=False)
-    data: Mapping[str, Any]
+    profile: JudgedProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +68,20 @@ async def check_signup(
     """The account, which `sign_up` can store; `email` is normalized. Raises EmailTaken, Invalid."""
     project = caller.project
     violations = check_password(password, project.settings, project.name, email)
-    violations += [*check_profile(data, reserved=RESERVED), *refuse_wrapped(data, "beside email and password")]
+    faults = [*check_profile(data, reserved=RESERVED), *refuse_wrapped(data, "beside email and password")]
     if isinstance(caller, PublishableKeyCaller):
-        violations += await list_not_writable(accounts, project, data)
-    if violations:
-        raise Invalid(violations)
+        faults += await list_not_writable(accounts, project, data)
+    if faults:
+        raise Invalid([*violations, *faults])
+    profile, misfits = await accounts.profiles.check(project, ProfileDraft(data, loc=("body",)))
+    if violations or misfits:
+        raise Invalid([*violations, *misfits])
     # Before the look-up: the answer must not depend on whether the address has an account.
     await accounts.leaks.refuse(password, project.settings)
     # The unique index decides; this only saves the hash where the answer is known already.
     if not project.settings.hides_accounts and await project.users.has_email(email):
         raise EmailTaken
-    return NewAccount(email, password, data)
+    return NewAccount(email, password, profile)
 
 
 async def sign_up(
@@ -93,10 +97,15 @@ async def store_signup(
 ) -> StoredUser:
     """Stores a new user. Raises as `sign_up`. `keep` is called in the transaction of the write."""
     project, new = caller.project, await prepare_signup(accounts, caller, submission)
-    try:
+
+    async def insert(data: Mapping[str, Any]) -> StoredUser:
+        user = replace(new, data={**data, **submission.urls})
         if keep is None:
-            return await project.users.insert(new, submission.upload)
-        return await _insert_and_keep(project, new, submission.upload, keep)
+            return await project.users.insert(user, submission.upload)
+        return await _insert_and_keep(project, user, submission.upload, keep)
+
+    try:
+        return await accounts.profiles.store(project, require_account(submission).profile, insert)
     except DuplicateValue:
         raise EmailTaken from None
 
@@ -104,7 +113,7 @@ async def store_signup(
 async def prepare_signup(accounts: Accounts, caller: KeyCaller, submission: Submission[NewAccount]) -> NewUser:
     """The user to store, with a hash of the password. Raises Invalid, Busy."""
     account = require_account(submission)
-    data = {**account.data, **submission.urls}
+    data = {**account.profile.data, **submission.urls}
     if submission.urls:
         await _check_files(accounts, caller, data, submission.urls)
     hashed = await accounts.passwords.hash(account.password, caller.project.id)

@@ -37,6 +37,7 @@ class Action(StrEnum):
     COLLECTION_CHANGED = "collection.changed"
     COLLECTION_DELETED = "collection.deleted"
     RULES_CHANGED = "rules.changed"
+    PROFILE_CHANGED = "profile.changed"
     AGGREGATION_SAVED = "aggregation.saved"
     AGGREGATION_DELETED = "aggregation.deleted"
     USER_ACTED_AS = "user.acted_as"

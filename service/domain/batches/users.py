@@ -1,6 +1,8 @@
 """Users in a batch: one is read, or the fields of one's `data` are changed, by a server or by the user."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
@@ -10,6 +12,7 @@ from service.domain.accounts.profile import RESERVED, check_profile
 from service.domain.batches.steps import Done, Step
 from service.domain.documents.changes import ATTEMPTS
 from service.domain.documents.writes import CHANGED, Get, Update, check_record
+from service.domain.profiles.profiles import ProfileDraft
 from service.domain.steps import run_in_steps
 from service.errors import (
     Forbidden,
@@ -55,11 +58,16 @@ async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, da
             raise InvalidToken
         await check_record(database, record, asked.precondition.versions, where)
         data = await _change_data(database, user, asked.change)
-        update = ProfileUpdate(user.id, user.version, data, None, (user.revision,))
-        if (changed := await update_profile(database, update)) is not None:
+        judged = await accounts.profiles.accept(bound.project, ProfileDraft(data, user_id=user.id))
+        write = partial(_write, database, user)
+        if (changed := await accounts.profiles.store(bound.project, judged, write)) is not None:
             await accounts.access.note_write(bound, database, USERS.collection)
             return Done(200, user=await show_user(accounts, caller.project, changed))
     raise Unavailable(CHANGED)
+
+
+async def _write(database: ProjectDatabase, user: StoredUser, data: Mapping[str, Any]) -> StoredUser | None:
+    return await update_profile(database, ProfileUpdate(user.id, user.version, data, None, (user.revision,)))
 
 
 async def read_user_again(accounts: Accounts, caller: ProjectCaller, step: Step, user_id: str) -> Row:

@@ -14,7 +14,7 @@ from typing import Any
 from service.bounds import MAX_KNOWN_COLLECTIONS, MAX_RELATION_DEPTH
 from service.domain.access.control import See
 from service.domain.cache import Cache
-from service.domain.collections.reconcile import reconcile
+from service.domain.collections.reconcile import reconcile, registry_of
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound
 from service.query.account_shape import ACCOUNTS
@@ -26,6 +26,7 @@ from service.schema.fields import USERS, Fields, build, files_of, references
 from service.schema.json_schema import validator
 from service.schema.options import COLLECTION_NAME
 from service.schema.patterns import patterned
+from service.storage.client import Document
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_changing, is_live, is_visible
@@ -140,21 +141,27 @@ def _weigh(collection: DeclaredCollection) -> int:
 
 async def _load(project: Project, name: str) -> DeclaredCollection:
     """A change that its worker did not live to finish is finished first."""
-    if not COLLECTION_NAME.fullmatch(name):
+    if name == USERS or not COLLECTION_NAME.fullmatch(name):
         raise CollectionNotFound
     database = project.database.outside
-    definitions = Definitions(database)
-    record = await definitions.find(name)
-    if record is not None and is_changing(record) and await _finish(database, name):
-        record = await definitions.find(name)
+    record = await find_finished(database, name)
     if record is None or not is_visible(record):
         raise CollectionNotFound
     return read_collection(record)
 
 
+async def find_finished(database: ProjectDatabase, name: str) -> Document | None:
+    """The definition of a collection, or of the users, after a change that its worker did not live to finish."""
+    definitions = registry_of(database, name)
+    record = await definitions.find(name)
+    if record is not None and is_changing(record) and await _finish(database, name):
+        record = await definitions.find(name)
+    return record
+
+
 async def _finish(database: ProjectDatabase, name: str) -> bool:
     """Completes a change whose lease has expired, by MongoDB's clock; False if it has not."""
-    record = await Definitions(database).take_over(name)
+    record = await registry_of(database, name).take_over(name)
     if record is not None:
         # A request that is given up must not leave the change unfinished once more.
         await asyncio.shield(reconcile(database, record))

@@ -4,17 +4,16 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from service.bounds import MAX_LIVE_BYTES
-from service.domain.collections.catalog import DeclaredCollection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import MAX_NAMED, SchemaConflict, Unavailable, Violation
 from service.schema.conformance import find_broken_rules
-from service.schema.fields import Fields
+from service.schema.fields import USERS, Fields
 from service.schema.indexes import Index, indexes
-from service.schema.json_schema import JSON_SCHEMA, validator
+from service.schema.json_schema import find_json_schema
 from service.schema.patterns import patterned
 from service.schema.repairs import fill
 from service.schema.violations import TOO_LARGE, UNKNOWN, translate_rules
@@ -28,13 +27,15 @@ TOO_LONG = "To look at every document takes longer than a change may; nothing wa
 @dataclass(frozen=True, slots=True)
 class Findings:
     """The findings before a change: documents it would repair, and `conflicts` {total, documents: [{id, errors}]} or
-    None. `removal` is a sentence on the write that removes the values of removed fields, or empty.
+    None. `removal` is a sentence on the write that removes the values of removed fields, or empty. `of_users`: the
+    documents are users.
     """
 
     repairs: int = 0
     total: int = 0
     documents: list[dict[str, Any]] = field(default_factory=list)
     removal: str = ""
+    of_users: bool = False
 
     @property
     def conflicts(self) -> dict[str, Any]:
@@ -42,26 +43,43 @@ class Findings:
 
     @property
     def error(self) -> SchemaConflict | None:
-        return SchemaConflict(self.conflicts, self.removal) if self.total else None
+        return SchemaConflict(self.conflicts, self.removal, of_users=self.of_users) if self.total else None
+
+
+class Conforming(Protocol):
+    """A declared collection, or the users of a project, as they are before a change."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def schema(self) -> Mapping[str, Any]: ...
+
+    @property
+    def fields(self) -> Fields: ...
+
+    @property
+    def validator(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The documents of `collection`, looked at as if `fields` were its schema, and it were live or not."""
+    """The documents of `collection`, looked at as if `fields` and `validator` were its own, and it were live or not."""
 
     project: Project
-    collection: DeclaredCollection
+    collection: Conforming
     fields: Fields
+    validator: Mapping[str, Any]
     judge: PatternJudge
     realtime: bool = False
 
     @property
-    def validator(self) -> dict[str, Any]:
-        return validator(self.fields, realtime=self.realtime)
-
-    @property
     def _store(self) -> CollectionStore:
         return CollectionStore(self.project.database)
+
+    @property
+    def _is_of_users(self) -> bool:
+        return self.collection.name == USERS
 
     @property
     def new_indexes(self) -> list[Index]:
@@ -75,13 +93,14 @@ class Examination:
         if broken.total or mismatches.total:
             documents = sorted([*broken.documents, *mismatches.documents], key=_by_id)
             removal = await self._describe_removal(list_undeclared(documents))
-            return Findings(broken.repairs, broken.total + mismatches.total, documents[:SHOWN], removal)
+            total = broken.total + mismatches.total
+            return Findings(broken.repairs, total, documents[:SHOWN], removal, self._is_of_users)
         clashes = await self.find_clashes(self.new_indexes)
         return Findings(broken.repairs, clashes.total, clashes.documents)
 
     async def _describe_removal(self, names: Sequence[str]) -> str:
         """The sentence with the bulk write that removes the values of these fields from all documents."""
-        if not names:
+        if not names or self._is_of_users:
             return ""
         body = {"where": {}, "unset": names, "expect": await self._store.count(self.collection.name)}
         request = f"POST /api/collections/{self.collection.name}/update {json.dumps(body, ensure_ascii=False)}"
@@ -110,7 +129,7 @@ class Examination:
 
     async def _explain(self, ids: Sequence[str], filling: Any) -> list[dict[str, Any]]:
         """Why each of these documents breaks the new schema, as the expression `filling` would leave it."""
-        schema, explained = validator(self.fields)[JSON_SCHEMA], list[dict[str, Any]]()
+        schema, explained = find_json_schema(self.validator), list[dict[str, Any]]()
         async for document, size in self._store.read_filled(self.collection.name, ids, filling):
             broken = await self.judge.run(self.project.id, find_broken_rules(document, schema))
             violations = translate_rules(broken, ())

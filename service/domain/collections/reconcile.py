@@ -1,20 +1,25 @@
-"""Brings MongoDB in line with a collection's stored definition, from any step that an earlier attempt had reached."""
+"""Brings MongoDB in line with a stored definition, of a collection or of the users' profiles.
+
+It goes on from any step that an earlier attempt had reached.
+"""
 
 from dataclasses import dataclass
 
 import structlog
 
 from service.errors import DuplicateValue
-from service.schema.fields import build, files_of
+from service.schema.fields import USERS, Fields, build, files_of
 from service.schema.indexes import indexes
-from service.schema.json_schema import validator
+from service.schema.json_schema import profile_validator, validator
 from service.schema.patterns import unknown_patterns
+from service.schema.profiles import build_profile
 from service.schema.repairs import fill, has_defaults
 from service.storage.client import Document, within
 from service.storage.collections import OWN_INDEX_NAMES, CollectionStore
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import CHANGE_SECONDS, Definitions, is_live
 from service.storage.files.of_documents import remove_files_of
+from service.storage.layout import COLLECTIONS, PROFILE
 from service.storage.rules import find_rules
 
 log = structlog.get_logger()
@@ -37,12 +42,15 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
     change a document that lacks what it requires.
     """
     with within(CHANGE_SECONDS):
-        definitions, store = Definitions(database), CollectionStore(database)
+        definitions, store = registry_of(database, record["_id"]), CollectionStore(database)
         # Only the stored definition shows if an interrupted commit took place.
         held = await definitions.held(record)
         if held is None:
             return
-        if held["change"]["kind"] == "delete":
+        if held["_id"] == USERS:
+            await _conform_users(store, held)
+            await definitions.finish(held)
+        elif held["change"]["kind"] == "delete":
             await store.close(held["_id"])
             if files_of(build(held["schema"])):
                 await remove_files_of(database, held["_id"])
@@ -50,6 +58,32 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
         else:
             await _conform(store, held, images=await _wants_images(database, held))
             await definitions.finish(held)
+
+
+def registry_of(database: ProjectDatabase, name: str) -> Definitions:
+    """The registry that has the definition of the collection `name`, or of the users."""
+    return Definitions(database, PROFILE if name == USERS else COLLECTIONS)
+
+
+async def _conform_users(store: CollectionStore, record: Document) -> None:
+    """Fills in absent defaults and puts the validator in force, then fills in those of users made meanwhile.
+
+    The validator during a change lets a default be absent, so that users who lack one can sign in.
+    """
+    fields, judge = _users_fields(record), _users_validator(record)
+    if has_defaults(fields):
+        await store.repair(USERS, judge, fill(fields))
+    await store.set_validator(USERS, judge)
+    if has_defaults(fields):
+        await store.repair(USERS, judge, fill(fields))
+
+
+def _users_fields(record: Document) -> Fields:
+    return build_profile(record["schema"], additional=record.get("additional", True))
+
+
+def _users_validator(record: Document) -> Document:
+    return profile_validator(_users_fields(record), additional=record.get("additional", True))
 
 
 async def _wants_images(database: ProjectDatabase, record: Document) -> bool | None:
@@ -76,11 +110,22 @@ async def _conform(store: CollectionStore, record: Document, *, images: bool | N
 
 
 async def find_drift(database: ProjectDatabase) -> dict[str, Drift]:
-    """Maps each collection to the parts of its definition that MongoDB lacks. Collections under change are skipped."""
+    """Maps each collection to the parts of its definition that MongoDB lacks, and `users` to those of the profiles'.
+
+    Those under change are skipped.
+    """
     store = CollectionStore(database)
     records = [record for record in await Definitions(database).list() if "change" not in record]
     found = {record["_id"]: await _find_drift(store, record) for record in records}
+    users = await registry_of(database, USERS).find(USERS)
+    if users is not None and "change" not in users:
+        found[USERS] = await _find_users_drift(store, users)
     return {name: drift for name, drift in found.items() if drift.lacks}
+
+
+async def _find_users_drift(store: CollectionStore, record: Document) -> Drift:
+    judge, _ = await store.describe(USERS)
+    return Drift([] if (judge or {}) == _users_validator(record) else ["its validator"], [])
 
 
 async def _find_drift(store: CollectionStore, record: Document) -> Drift:

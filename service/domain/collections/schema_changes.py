@@ -24,7 +24,7 @@ from service.domain.audit.audit import Act, Target
 from service.domain.audit.changes import NO_CHANGES, compare
 from service.domain.collections.catalog import DeclaredCollection, read_collection
 from service.domain.collections.collections import Collections, describe_definition, refuse_bytes, refuse_indexes
-from service.domain.collections.conflicts import Examination, Findings
+from service.domain.collections.conflicts import Conforming, Examination, Findings
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
 from service.domain.limits.made_files import count_indexes
@@ -32,7 +32,7 @@ from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, Invalid, SchemaChanging, Violation
 from service.schema.fields import LOC
 from service.schema.indexes import indexes
-from service.schema.json_schema import both
+from service.schema.json_schema import both, validator
 from service.schema.options import is_file
 from service.storage.client import Document, within
 from service.storage.collections import CollectionStore
@@ -119,7 +119,8 @@ async def _prepare(
     if schema != collection.schema:
         await check_schema(project.database, name, schema)
     is_live = collection.realtime if realtime is None else realtime
-    return Examination(project, collection, fields, collections.judge, is_live), schema
+    coming_validator = validator(fields, realtime=is_live)
+    return Examination(project, collection, fields, coming_validator, collections.judge, is_live), schema
 
 
 async def _switch(examination: Examination, record: Document, schema: dict[str, Any], note: NoteDefinition) -> Document:
@@ -172,7 +173,7 @@ def _refuse_conflicts(findings: Findings) -> None:
         raise findings.error
 
 
-def _refuse_stale(collection: DeclaredCollection, schema: Mapping[str, Any]) -> None:
+def _refuse_stale(collection: Conforming, schema: Mapping[str, Any]) -> None:
     """The change was prepared on what `collection` was then; `schema` is the present one."""
     if schema != collection.schema:
         raise SchemaChanging

@@ -1,6 +1,6 @@
 """Accepting a declared schema: what the definitions say by themselves, then what only the database can tell."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from service.domain.collections.catalog import DeclaredCollection
@@ -31,12 +31,19 @@ async def validate_schema(
     fields = parse(schema)
     targets = set(references(fields).values()) - {USERS, name, *coming}
     targets -= set(references(present.fields).values()) if present else set()
-    violations = [*await _check_targets(project, fields, targets), *await judge.check(project.id, fields)]
-    # A pattern that RE2 does not know could judge no default.
-    violations = violations or await _check_defaults(project, fields, judge)
-    if violations:
-        raise Invalid(violations)
+    await check_fields(project, fields, judge, await _check_targets(project, fields, targets))
     return fields
+
+
+async def check_fields(
+    project: Project, fields: Fields, judge: PatternJudge, violations: Sequence[Violation] = ()
+) -> None:
+    """Checks patterns and defaults. Raises Invalid with their violations and those that were found before."""
+    found = [*violations, *await judge.check(project.id, fields)]
+    # A pattern that RE2 does not know could judge no default.
+    found = found or await _check_defaults(project, fields, judge)
+    if found:
+        raise Invalid(found)
 
 
 async def _check_targets(project: Project, fields: Fields, targets: set[str]) -> list[Violation]:

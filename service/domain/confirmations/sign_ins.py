@@ -1,12 +1,16 @@
 """Sign-in by mail: by its code, or by its link in the app that asked for it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from service.domain.accounts import Accounts
 from service.domain.accounts.users import OpenedSession, sign_in
 from service.domain.confirmations.first_proofs import BY_MAIL, asks_factor, dead_code, require_address, take_over
 from service.domain.confirmations.verification import MailRequest
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
+from service.domain.profiles.profiles import ProfileDraft
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import is_current
 from service.domain.sessions.sessions import EMAIL, Client
@@ -63,6 +67,7 @@ async def finish_sign_in(accounts: Accounts, project: Project, flow: Flow, clien
 
 async def _finish(accounts: Accounts, project: Project, flow: Flow, client: Client) -> OpenedSession:
     made_id, author = new_id(), replace(BY_MAIL, client=client)
+    profile = await accounts.profiles.accept(project, ProfileDraft({}, drops=True))
 
     def decide(account: Account) -> AccountChange | None:
         require_address(account, flow)
@@ -70,14 +75,16 @@ async def _finish(accounts: Accounts, project: Project, flow: Flow, client: Clie
         is_done = account.state.is_confirmed or asks_factor(project.settings, account)
         return None if is_done else take_over(account)
 
-    async def write(database: ProjectDatabase) -> Account:
+    async def write(data: Mapping[str, Any], database: ProjectDatabase) -> Account:
         await accounts.flows.spend(flow, database)
-        user_id = flow.user_id or await _find_or_make(database, flow.address, made_id)
+        user_id = flow.user_id or await _find_or_make(database, flow.address, made_id, data)
         # Read here, for what ends all sessions from now on ends this one, too.
         return (await accounts.changes.apply(project, user_id, decide, author, database=database)).after
 
     with dead_code():
-        account = await project.database.in_transaction(write)
+        account = await accounts.profiles.store(
+            project, profile, lambda data: project.database.in_transaction(partial(write, data))
+        )
     return await sign_in_by_mail(accounts, project, account, client)
 
 
@@ -114,15 +121,18 @@ async def exchange_code(
     return await sign_in(accounts, project, credentials.user, client, credentials.state, amr=found.amr)
 
 
-async def _find_or_make(database: ProjectDatabase, email: str, made_id: str) -> str:
-    """The user with this address. Raises InvalidCode where the flow is a stranger's, and so has none."""
+async def _find_or_make(database: ProjectDatabase, email: str, made_id: str, data: Mapping[str, Any]) -> str:
+    """The user with this address, made with this `data` if there is none.
+
+    Raises InvalidCode where the flow is a stranger's, and so has no address.
+    """
     if not email:
         raise InvalidCode
     found = await find_address_owner(database, email)
     if found is not None:
         return found.id
     # As for a provider's user: the address is no hash, so no password matches.
-    new = NewUser(email, email, {}, made_id, state=AccountState(email_verified=True))
+    new = NewUser(email, email, data, made_id, state=AccountState(email_verified=True))
     return (await Users(database).insert(new)).id
 
 

@@ -18,11 +18,14 @@ from service.contract.written import TOO_LARGE
 from service.domain.access.control import AccessControl
 from service.domain.background import background_threads
 from service.domain.cache import Cache
+from service.domain.profiles.definition import DeclaredProfile
+from service.domain.profiles.profiles import Profiles
 from service.domain.projects.lookup import Project
 from service.domain.shares import Turns
 from service.errors import CollectionNotFound, TooLarge, Unavailable
 from service.rules.ruleset import Rules
 from service.schema.fields import build
+from service.schema.profiles import declared_fields
 from service.storage.definitions import Definitions
 from service.storage.rules import find_revision
 
@@ -64,8 +67,9 @@ class WantedText:
 
 @dataclass(frozen=True, slots=True)
 class ProjectState:
-    """The schemas and rules of a project as they were at one moment."""
+    """The schemas and rules of a project as they were at one moment, and its profile, which is at most 5 s older."""
 
+    profile: DeclaredProfile
     schemas: Mapping[str, Mapping[str, Any]]
     rules: Rules
 
@@ -73,8 +77,9 @@ class ProjectState:
 class Contracts:
     """The contracts of all projects."""
 
-    def __init__(self, access: AccessControl) -> None:
+    def __init__(self, access: AccessControl, profiles: Profiles) -> None:
         self._access = access
+        self._profiles = profiles
         self._thread = background_threads(1, "contracts")
         self._turns = Turns(1, waiting=MAX_CONTRACTS_WAITING, retry_after=1)
         self._texts: Cache[Text] = Cache(MAX_KNOWN_CONTRACTS, KEPT_SECONDS, _weigh)
@@ -85,23 +90,24 @@ class Contracts:
         stamps, revision = await asyncio.gather(Definitions(database).stamps(), find_revision(database))
         if wanted.names - stamps.keys():
             raise CollectionNotFound
-        state = hashlib.sha256(repr((stamps, revision)).encode()).hexdigest()
+        profile = await self._profiles.find(project)
+        state = hashlib.sha256(repr((stamps, revision, profile.version)).encode()).hexdigest()
         key = f"{project.id}/{wanted.kind}/{wanted.view.value}/{state}"
-        text = await self._texts.get_or_load(key, partial(self._make, project, wanted))
+        text = await self._texts.get_or_load(key, partial(self._make, project, wanted, profile))
         if text.refusal:
             raise TooLarge(text.refusal)
         return text
 
     async def read(self, project: Project, view: View) -> Contract:
         """The contract of a project as it is now."""
-        return _contract_of(await self._read(project), view)
+        return _contract_of(await self._read(project, await self._profiles.find(project)), view)
 
-    async def _make(self, project: Project, wanted: WantedText) -> Text:
+    async def _make(self, project: Project, wanted: WantedText, profile: DeclaredProfile) -> Text:
         async with self._turns.take(project.id):
-            state = await self._read(project)
+            state = await self._read(project, profile)
             return await asyncio.get_running_loop().run_in_executor(self._thread, write_text, state, wanted)
 
-    async def _read(self, project: Project) -> ProjectState:
+    async def _read(self, project: Project, profile: DeclaredProfile) -> ProjectState:
         """The schemas and the rules of one moment: both are the same before the schemas are read and after.
 
         A change of a schema that rules name changes the revision of the rules.
@@ -114,7 +120,7 @@ class Contracts:
                 await find_revision(project.database.outside) == compiled.version
                 and await definitions.stamps() == stamps
             ):
-                return ProjectState(schemas, compiled.rules)
+                return ProjectState(profile, schemas, compiled.rules)
         raise Unavailable
 
     def close(self) -> None:
@@ -130,7 +136,10 @@ async def _read_schemas(definitions: Definitions, names: Sequence[str]) -> dict[
 
 
 def _contract_of(state: ProjectState, view: View) -> Contract:
-    return make_contract({}, {name: build(schema) for name, schema in state.schemas.items()}, state.rules, view)
+    fields = {name: build(schema) for name, schema in state.schemas.items()}
+    profile, additional = state.profile.schema, state.profile.additional
+    users = declared_fields(profile, additional=additional)
+    return make_contract(users, fields, state.rules, view, additional=additional)
 
 
 def write_text(state: ProjectState, wanted: WantedText) -> Text:

@@ -1,13 +1,13 @@
 """The files that the fields of a record take: which fields, which types, and which length."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from service.bounds import MAX_FILE_BYTES
 from service.domain.files.types import FILE_TYPES
 from service.errors import Invalid, Violation
-from service.schema.fields import Fields
+from service.schema.fields import Field, Fields
 from service.schema.strict_json import shown
 from service.schema.values import Kind, check_name
 
@@ -34,15 +34,21 @@ class FileFields(Protocol):
         """Raises Invalid where a field of this name takes no file."""
 
 
+@dataclass(frozen=True, slots=True)
 class UserFields:
-    """The fields of users, whose data is free: any field takes a file."""
+    """The fields of users: those that their schema declares as files, and if it takes `additional` ones, any other."""
 
-    collection = ""
+    fields: Fields = field(default_factory=dict)
+    additional: bool = True
+    collection: str = ""
 
     def rule(self, name: str) -> FileRule:
         if violation := next(_violations(name), None):
             raise Invalid([violation])
-        return ANY_FILE
+        declared = self.fields.get(name)
+        if declared is None and self.additional:
+            return ANY_FILE
+        return _declared_rule(declared, name)
 
 
 ANY_FILE = FileRule()
@@ -64,9 +70,13 @@ class DocumentFields:
     fields: Fields
 
     def rule(self, name: str) -> FileRule:
-        declared = self.fields.get(name)
-        found = declared and (declared.items or declared)
-        if declared is None or not found or found.kind is not Kind.FILE:
-            msg = "The schema declares no file of this name"
-            raise Invalid.one(("body", shown(name)[1:-1]), msg, type_="extra_forbidden")
-        return FileRule(found.types, found.max_bytes, declared.kind is Kind.ARRAY)
+        return _declared_rule(self.fields.get(name), name)
+
+
+def _declared_rule(declared: Field | None, name: str) -> FileRule:
+    """Raises Invalid where the definition is of no file."""
+    found = declared and (declared.items or declared)
+    if declared is None or not found or found.kind is not Kind.FILE:
+        msg = "The schema declares no file of this name"
+        raise Invalid.one(("body", shown(name)[1:-1]), msg, type_="extra_forbidden")
+    return FileRule(found.types, found.max_bytes, declared.kind is Kind.ARRAY)

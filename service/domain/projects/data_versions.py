@@ -4,7 +4,14 @@ import structlog
 
 from service.errors import NewerData
 from service.storage.databases import Databases, ProjectDatabase
-from service.storage.migrations import PROJECT_MIGRATIONS, SYSTEM_MIGRATIONS, Migrations, read_version
+from service.storage.migrations import (
+    PROJECT_MIGRATIONS,
+    SYSTEM_MIGRATIONS,
+    DataState,
+    Migrations,
+    read_state,
+    read_version,
+)
 
 # Seconds between two looks of a worker at the system's database.
 LOOK_SECONDS = 10.0
@@ -29,10 +36,12 @@ class DataVersions:
             raise NewerData("the system's database")
 
 
-async def check_project(project_id: str, project: ProjectDatabase) -> None:
-    """Raises NewerData for a project that a newer version has written, and Unavailable."""
-    if await read_version(project.database) > len(PROJECT_MIGRATIONS):
+async def check_project(project_id: str, project: ProjectDatabase) -> DataState:
+    """The state of the project's data. Raises NewerData where a newer version has written it, and Unavailable."""
+    state = await read_state(project)
+    if state.number > len(PROJECT_MIGRATIONS):
         raise NewerData(f"the project {project_id}")
+    return state
 
 
 class Migrator:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from math import inf
@@ -40,7 +40,8 @@ class Project:
     """One project as a request sees it: its settings, its own database and the key pair that signs its tokens.
 
     `other_keys` sign none, but their tokens are good: the next one is the first of them, where there is one. `providers` are
-    those beside the one of the IDP settings, by their names.
+    those beside the one of the IDP settings, by their names. `has_profile` is False where no schema of profiles was ever
+    declared, and None where that was not read.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Project:
     created_at: datetime
     other_keys: tuple[ECKey, ...] = ()
     providers: Mapping[str, Provider] = field(default_factory=dict)
+    has_profile: bool | None = None
     users: Users = field(init=False, repr=False)
     identities: Identities = field(init=False, repr=False)
 
@@ -130,9 +132,9 @@ class Projects:
     async def _use(self, record: dict[str, Any]) -> Project:
         """Raises NewerData for a project of a newer version: no request may read or change it."""
         project = self.opened(record)
-        await check_project(project.id, project.database)
+        state = await check_project(project.id, project.database)
         self._migrator.note(project.id)
-        return project
+        return replace(project, has_profile=state.has_profile)
 
     async def write_key_uses(self) -> None:
         """Writes the last use of each key that was read since the last call, which a key in use is every five seconds."""

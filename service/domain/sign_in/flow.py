@@ -201,7 +201,7 @@ class SignIn:
                     project, begun.user_id, identity, challenge
                 )
             )
-        user = await link_or_create(project, registration, profile, self.accounts.changes)
+        user = await link_or_create(project, registration, profile, self.accounts)
         if begun.challenge is not None:
             # If the user needs a second factor, the exchange of the code asks for it.
             decide(project.settings, user.state, PROVIDER)

@@ -10,8 +10,10 @@ from typing import Any
 from slugify import slugify
 
 from service.bounds import MAX_IDENTITIES
+from service.domain.accounts import Accounts
 from service.domain.accounts.changes import Author, Changes
 from service.domain.accounts.emails import normalize_email
+from service.domain.profiles.profiles import ProfileDraft
 from service.domain.projects.lookup import Project
 from service.domain.projects.providers import DEFAULT
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
@@ -22,7 +24,7 @@ from service.storage.account_states import AccountState
 from service.storage.accounts import Account, AccountChange
 from service.storage.identities import ExistingUser, Identities
 from service.storage.ids import new_id
-from service.storage.users import Identity, NewUser, Users
+from service.storage.users import Identity, NewUser
 
 # The second look finds a user created by a faster request; a third is for a user that was deleted in between.
 ATTEMPTS = 3
@@ -108,7 +110,7 @@ def identify(registration: Registration, profile: ProviderProfile) -> Identity:
 
 
 async def link_or_create(
-    project: Project, registration: Registration, profile: ProviderProfile, changes: Changes
+    project: Project, registration: Registration, profile: ProviderProfile, accounts: Accounts
 ) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
@@ -126,11 +128,11 @@ async def link_or_create(
             if isinstance(decision, UseExisting):
                 return await _use(identities, decision.user, identity)
             if isinstance(decision, Join):
-                joined = await _join(project, changes, decision.user, identity)
+                joined = await _join(project, accounts.changes, decision.user, identity)
                 if joined is not None:
                     return joined
                 continue
-            return await _create(project.users, decision, identity, registration.kept_claims)
+            return await _create(accounts, project, decision, identity, registration.kept_claims)
     # Most likely an account with a second factor, of which the provider knows nothing.
     if isinstance(decision, Join):
         raise EmailHasPassword("the account cannot be joined")
@@ -181,13 +183,19 @@ async def _use(identities: Identities, user: ExistingUser, identity: Identity) -
     return user
 
 
-async def _create(users: Users, new: CreateUser, identity: Identity, kept_claims: Mapping[str, str]) -> ExistingUser:
+async def _create(
+    accounts: Accounts, project: Project, new: CreateUser, identity: Identity, kept_claims: Mapping[str, str]
+) -> ExistingUser:
+    """A provider knows no schema of profiles: what does not fit is left out."""
     id_ = new_id()
     # The specification keeps the e-mail as `password`: it is no hash, so login refuses every password.
     data = {"username": username(new.name, id_), **keep_claims(new.claims, kept_claims)}
     state = AccountState(email_verified=True, email_asserted=True)
     user = NewUser(new.email, new.email, data, id_, identity, state=state)
-    stored = await users.insert(user)
+    judged = await accounts.profiles.accept(project, ProfileDraft(data, drops=True))
+    stored = await accounts.profiles.store(
+        project, judged, lambda fitting: project.users.insert(replace(user, data=fitting))
+    )
     return ExistingUser(stored.id, new.oauth_id, stored.version)
 
 

@@ -96,7 +96,7 @@ async def _recognize(
     async with sign_in.native_shares.take(registration.provider_name):
         profile = await sign_in.gateway.judge_token(registration, answer.id_token, begun.nonce)
     named = replace(profile, name=profile.name or answer.name)
-    found = await link_or_create(project, registration, named, sign_in.accounts.changes)
+    found = await link_or_create(project, registration, named, sign_in.accounts)
     user = await project.users.find_profile(found.id)
     if user is None:
         raise UserNotFound

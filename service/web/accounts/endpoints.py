@@ -117,7 +117,8 @@ async def update_profile(
     """Update the authenticated user's profile data."""
     accounts, revisions = services.accounts, read_if_match(request.headers)
     check = partial(profile.check_update, accounts, caller, revisions)
-    async with read_submission(request, services.files, caller.project, caller.user_id, check) as submission:
+    uploads = await profile.find_uploads(accounts, caller.project)
+    async with read_submission(request, services.files, caller.project, caller.user_id, check, uploads) as submission:
         user = await profile.change_profile(accounts, caller, submission, revisions=revisions)
         return Json(profile_view(user), version=user.revision)
 

@@ -10,6 +10,7 @@ from starlette.status import HTTP_202_ACCEPTED
 from service.domain.access.caller import KeyCaller
 from service.domain.accounts import users
 from service.domain.accounts.password_rules import check_password
+from service.domain.accounts.profile import find_uploads
 from service.domain.accounts.users import NewAccount
 from service.domain.confirmations import signups
 from service.domain.confirmations.signups import UNASKED, Registered, must_prove
@@ -72,7 +73,8 @@ async def signup(request: RequestWith[Signup | SignupForm], caller: KeyCaller, s
     if caller.project.settings.private_accounts and is_form(request):
         raise UnsupportedMedia("Send JSON; files can be added once the address is proven")
     check = partial(_check_signup, request, caller, services)
-    async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
+    uploads = await find_uploads(accounts, caller.project)
+    async with read_submission(request, services.files, caller.project, new_id(), check, uploads) as submission:
         if caller.project.settings.email_verification != UNASKED:
             registered = await signups.register(services.accounts, caller, submission, find_locale(request))
             return await _registered_response(request, caller, services, registered)

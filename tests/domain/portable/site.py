@@ -31,6 +31,7 @@ async def use_fully(api: Api) -> None:
     answers = [
         await api.request("POST", "/auth-collections/signup", content=signup, headers=FORM_TYPE),
         await api.request("PUT", "/api/rules", json=RULES),
+        await api.request("PUT", "/auth-collections/schema", json={"schema": {"plan": {"type": "string"}}}),
         await api.request("PUT", "/api/aggregations/titles", json=TITLES),
         await api.request("POST", BOOKS, json={"data": {"title": "One"}}, headers={"idempotency-key": "k"}),
         await add_book(api, "Two"),

@@ -112,13 +112,16 @@ def test_each_mistake_is_an_error_at_its_place(node: str, folder: Path) -> None:
     assert len(first) == len(MISTAKES)
 
 
-def test_the_snippets_of_the_page_compile(node: str, folder: Path) -> None:
+def test_the_snippets_of_the_pages_compile(node: str, folder: Path) -> None:
     blocks = re.findall(r"```ts\n(.*?)```", (CLIENTS.parent / "docs/typescript.md").read_text(), re.DOTALL)
     lines = [[line for line in block.splitlines() if not line.startswith("import ")] for block in blocks]
     imports = [line for block in blocks for line in block.splitlines() if line.startswith("import ")]
     # The first two make the client and the collection, which the others use.
     made, used = lines[:2], [["{", *block, "}"] for block in lines[2:]]
     assert len(used) == 6
+    profiles = re.findall(r"```ts\n(.*?)```", (CLIENTS.parent / "docs/profiles.md").read_text(), re.DOTALL)
+    assert len(profiles) == 2
+    used += [["{", block, "}"] for block in profiles]
     (folder / "page.ts").write_text("\n".join(line for block in [imports, *made, *used] for line in block))
     shutil.copy(GOLDEN / "books.ts", folder / "schema.ts")
     compile_with(node, "typescript-7", folder, "--noUnusedLocals", "false", "page.ts")
