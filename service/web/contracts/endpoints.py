@@ -1,6 +1,6 @@
 """A project's contract over HTTP: its OpenAPI document, and the types of its records."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -9,20 +9,67 @@ from starlette.responses import Response
 
 from service.bounds import MAX_CONTRACT_COLLECTIONS
 from service.contract.document import Base, write_document
-from service.contract.model import Contract
+from service.contract.model import Contract, View
 from service.contract.python import write_python
 from service.contract.typescript import write_typescript
+from service.domain.access.caller import OperatorCaller, PublishableKeyCaller, SecretKeyCaller
 from service.domain.contracts.contracts import WantedText
 from service.domain.limits.policies import DAILY
 from service.domain.permissions import Access
-from service.errors import CollectionNotFound, Invalid, SecretKeyRequired, TooLarge
+from service.errors import CollectionNotFound, Invalid, SecretKeyRequired, TooLarge, Violation
+from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.authenticate import OUTSIDE_PUBLIC_API, Credential
-from service.web.contracts.query import VIEWS, KeyCaller, choose_view, read_names, read_query
 from service.web.http.packed import answer_kept
 from service.web.openapi.declaration import NOT_MODIFIED, TEXT, Content, Parameter, Success, Tag
 from service.web.openapi.document import build_document
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
+
+VIEWS = [each.value for each in View]
+KeyCaller = SecretKeyCaller | PublishableKeyCaller | OperatorCaller
+
+
+def read_query(
+    request: Request, choices: Mapping[str, Collection[str]], *, free: Collection[str] = ()
+) -> dict[str, str]:
+    """The parameters, each one of its `choices`; those that are `free` have any value. Raises Invalid."""
+    sent = dict(parse_pairs(request.scope["query_string"]))
+    known = [*choices, *free]
+    violations = [
+        Violation(("query", name), f"This endpoint takes only {', '.join(known)}", "extra_forbidden")
+        for name in sent
+        if name not in known
+    ]
+    violations += [
+        Violation(("query", name), f"Must be one of {', '.join(values)}", "enum")
+        for name, values in choices.items()
+        if name in sent and sent[name] not in values
+    ]
+    if violations:
+        raise Invalid(violations)
+    return sent
+
+
+def choose_view(caller: KeyCaller, sent: Mapping[str, str]) -> View:
+    """The view that a key may ask for, which is its own by default. Raises SecretKeyRequired."""
+    own = View.ANYONE if isinstance(caller, PublishableKeyCaller) else View.SERVER
+    view = View(sent.get("view", own.value))
+    if view is not own and own is View.ANYONE:
+        raise SecretKeyRequired
+    return view
+
+
+def read_names(sent: Mapping[str, str]) -> frozenset[str] | None:
+    """The names in `collections`; None without it. Raises Invalid."""
+    if "collections" not in sent:
+        return None
+    names = sent["collections"].split(",")
+    if len(names) > MAX_CONTRACT_COLLECTIONS:
+        raise Invalid.one(("query", "collections"), f"Name at most {MAX_CONTRACT_COLLECTIONS} collections")
+    if "" in names or len(set(names)) < len(names):
+        raise Invalid.one(("query", "collections"), "Name each collection once, separated by commas")
+    return frozenset(names)
+
 
 LANGUAGES = {"typescript": (write_typescript, "schema.ts"), "python": (write_python, "schema.py")}
 KNOWN = {"ETag": "The SHA-256 of the bytes before they are packed, for If-None-Match"}

@@ -18,7 +18,6 @@ from service.domain.realtime.upkeep import warn_or_expire
 from service.errors import Invalid, LimitExceeded
 from service.schema.values import write_time
 from service.services import Services
-from service.web.realtime.bucket import Bucket
 from service.web.realtime.greeting import LIMITED, UNAUTHENTIC, SocketRefused, count, expiry, find_caller, greet
 from service.web.realtime.messages import (
     count_where_bytes,
@@ -30,6 +29,30 @@ from service.web.realtime.messages import (
     render_refusal,
     write_error,
 )
+
+
+class Bucket:
+    """Holds `size` messages at most, and is filled at `rate` a second."""
+
+    __slots__ = ("_clock", "_left", "_rate", "_size", "_spent_at")
+
+    def __init__(self, size: int, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._size = size
+        self._rate = rate
+        self._clock = clock
+        self._left = float(size)
+        self._spent_at = clock()
+
+    def take(self) -> bool:
+        """Takes one message; False if none is left."""
+        now = self._clock()
+        self._left = min(self._size, self._left + (now - self._spent_at) * self._rate)
+        self._spent_at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
 
 log = structlog.get_logger()
 
