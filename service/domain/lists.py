@@ -39,7 +39,7 @@ SLOW_SHARE, SAVED_SECONDS = 0.25, 0.25
 LIST_SECONDS = 2.0
 # Past this offset a window would save nothing.
 LARGEST_OFFSET = 10_000
-# The rows of a longer page are decoded in steps, which costs a hundredth more.
+# The rows of a longer page are decoded in steps, because a whole reply may have 16 MB.
 LONG_PAGE = 100
 # The meaning of a total.
 TotalIs = Literal["exact", "estimated", "at_least"]
