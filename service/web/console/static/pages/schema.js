@@ -36,6 +36,10 @@ export default function Schema({ project, parts }) {
 /** @param {Record<string, Definition>} schema @returns {Row[]} */
 const readRows = (schema) => Object.entries(schema).map(([name, definition]) => ({ name, definition, before: definition, isRemoved: false }));
 
+/** A collection without fields begins with a field to name.
+ * @param {Collection} collection @returns {Row[]} */
+const firstRows = ({ schema }) => (Object.keys(schema).length ? readRows(schema) : [{ name: "", definition: { type: "string" }, before: null, isRemoved: false }]);
+
 /** @param {Row[]} rows @returns {Record<string, Definition | null>} What is sent: fields that differ, null for those that go. */
 function changesOf(rows) {
   const changed = rows.filter(({ name, definition, before, isRemoved }) => name && (isRemoved ? before : JSON.stringify(definition) !== JSON.stringify(before)));
@@ -53,7 +57,7 @@ function mergeRows(rows, schema) {
 /** @param {{ project: string, collection: Collection, all: Collection[] }} given */
 function Fields({ project, collection, all }) {
   const path = pathOfCollection(project, collection.name);
-  const [rows, setRows] = useState(() => readRows(collection.schema));
+  const [rows, setRows] = useState(() => firstRows(collection));
   const [mode, setMode] = useState("table");
   const [text, setText] = useState("");
   const [preview, setPreview] = useState(/** @type {Preview | null} */ (null));
@@ -95,7 +99,7 @@ function Fields({ project, collection, all }) {
     const { value, mistake } = parseJson(json);
     if (!mistake && value && typeof value === "object") setRows(mergeRows(rows, value));
   };
-  const revert = () => { setRows(readRows(collection.schema)); setText(writeJson(collection.schema)); };
+  const revert = () => { setRows(firstRows(collection)); setText(writeJson(collection.schema)); };
   const mayDelete = mayWrite && html`<button class="button button-quiet is-danger wide" onClick=${() => deleting(true)}><${Icon} name="trash-2" />Delete collection</button>`;
   const state = preview?.answer?.applies === false ? `${number(preview.answer.conflicts.total)} ${preview.answer.conflicts.total === 1 ? "conflict" : "conflicts"}` : preview?.error ? "refused" : "";
   return html`<main class="main">

@@ -51,20 +51,24 @@ export function ImportDialog({ project, collection = null, close, done }) {
       if (!collection) await call(`${pathOf(project)}/api/collections`, { method: "POST", body: { name, schema: Object.fromEntries(columns.map((each) => [each.name, { type: each.type }])) } });
       setSent(0);
       const body = source.isCsv ? new Blob([writeHeader(columns.map((each) => each.name), source.delimiter), source.file.slice(source.head)]) : source.file;
-      setResult(await upload(`${pathOfCollection(project, collection?.name ?? name)}/import`, body, {
+      finish(await upload(`${pathOfCollection(project, collection?.name ?? name)}/import`, body, {
         type: source.isCsv ? "text/csv" : "application/x-ndjson", signal: aborter.current.signal, progress: setSent,
         query: { mode: by ? "upsert" : "create", by, delimiter: source.isCsv && source.delimiter !== "," ? source.delimiter : "" },
       }));
-      forgetCollections();
-      done();
     } catch (/** @type {any} */ error) {
       fail(error.faults?.[0]?.msg ?? error.message);
     }
     setSent(-1);
   };
+  const finish = (/** @type {any} */ found) => {
+    forgetCollections();
+    done();
+    if (found.refused) setResult(found);
+    else end(found);
+  };
   const leave = () => { aborter.current.abort(); close(); };
-  const end = () => { announce(`${number(result.created)} created`); close(); go(link(["projects", project, "data", collection?.name ?? name])); };
-  if (result) return html`<${Dialog} title="Imported" close=${close}><${Result} result=${result} file=${source?.file.name ?? ""} /><div class="dialog-foot"><button class="button button-primary" onClick=${end}>Show the documents</button></div><//>`;
+  const end = (/** @type {any} */ found) => { announce(`${number(found.created)} created${found.updated ? `, ${number(found.updated)} updated` : ""}`); close(); go(link(["projects", project, "data", collection?.name ?? name])); };
+  if (result) return html`<${Dialog} title="Imported" close=${close}><${Result} result=${result} file=${source?.file.name ?? ""} /><div class="dialog-foot"><button class="button button-primary" onClick=${() => end(result)}>Show the documents</button></div><//>`;
   return html`<${Dialog} title=${collection ? `Import into ${collection.name}` : "Import"} close=${leave} size="wide"><form onSubmit=${start}><div class="dialog-body">
       ${failure && html`<p class="form-alert" role="alert">${failure}</p>`}
       <label class="drop" onDragOver=${(/** @type {Event} */ event) => event.preventDefault()} onDrop=${(/** @type {DragEvent} */ event) => { event.preventDefault(); choose(event.dataTransfer?.files[0]); }}>

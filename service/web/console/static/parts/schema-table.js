@@ -49,7 +49,7 @@ function FieldRows({ row, all, mayWrite, isOpen, fault, toggle, set, drop }) {
   const chosen = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.currentTarget).value;
   return html`<tr class=${isChanged || isRemoved ? "is-changed" : ""}>
       <td><button class="button button-quiet button-icon button-small" aria-expanded=${isOpen} aria-label=${`Options of ${name || "the new field"}`} onClick=${toggle}><${Icon} name=${isOpen ? "chevron-down" : "chevron-right"} small /></button></td>
-      <td>${before ? html`<b dir="auto" class=${isRemoved ? "struck" : ""}>${name}</b>` : html`<input class="input input-small" aria-label="Field name" dir="auto" value=${name} onInput=${(/** @type {Event} */ event) => set({ name: chosen(event) })} />`}
+      <td>${before ? html`<b dir="auto" class=${isRemoved ? "struck" : ""}>${name}</b>` : html`<input class="input input-small" aria-label="Field name" dir="auto" value=${name} onInput=${(/** @type {Event} */ event) => set(rename(chosen(event), definition, all))} />`}
         ${" "}${isRemoved ? html`<span class="badge badge-bad">removed</span>` : !before ? html`<span class="badge badge-accent">new</span>` : isChanged ? html`<span class="badge badge-accent">changed</span>` : ""}
         ${fault && html`<span class="field-error" role="alert">${fault}</span>`}</td>
       <td>${mayWrite && !isRemoved ? html`<span class="type"><${Icon} name=${iconOf(definition.type)} small /><select class="input input-small type-select" aria-label=${before ? `Type of ${name}` : "Type"} onChange=${(/** @type {Event} */ event) => set({ definition: firstOf(chosen(event), definition, all) })}>
@@ -60,6 +60,14 @@ function FieldRows({ row, all, mayWrite, isOpen, fault, toggle, set, drop }) {
       <td>${mayWrite && html`<button class="button button-quiet button-icon button-small" aria-label=${`${isRemoved ? "Keep" : "Remove"} ${name || "the new field"}`} onClick=${drop}><${Icon} name=${isRemoved ? "rotate-cw" : "x"} small /></button>`}</td></tr>
     ${isOpen && html`<tr class="schema-open"><td colspan="8"><${Options} definition=${definition} mayWrite=${mayWrite && !isRemoved} define=${define} replace=${(/** @type {Definition} */ next) => set({ definition: next })} />
       ${before && html`<p class="field-hint">A name stays. For another one add a field, copy the values with Edit in the grid or by the API, and remove this one.</p>`}</td></tr>`}`;
+}
+
+/** A name of the form of a reference proposes one, to the collection that its relation begins: `author_id` to `authors`.
+ * @param {string} name @param {Definition} definition @param {{ name: string }[]} all @returns {Partial<Row>} */
+function rename(name, definition, all) {
+  const relation = /^(.+)_id$/.exec(name)?.[1]?.toLowerCase();
+  const target = relation && ["users", ...all.map((each) => each.name)].find((each) => each.toLowerCase().startsWith(relation));
+  return target && definition.type === "string" ? { name, definition: { type: "reference", collection: target } } : { name };
 }
 
 /** @param {string} type @param {Definition} before @param {{ name: string }[]} all @returns {Definition} Without the options that its type has not. */
