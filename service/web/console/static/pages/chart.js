@@ -11,6 +11,7 @@ import { Bar } from "../app/shell.js";
 import { number } from "../app/texts.js";
 import { useAction } from "../parts/action.js";
 import { Builder, Pick } from "../parts/builder.js";
+import { keepForm, readForm, readForms } from "../parts/chart-forms.js";
 import { KINDS } from "../parts/chart.js";
 import { Dialog, Question } from "../parts/dialog.js";
 import { Editor, parseJson, writeJson } from "../parts/editor.js";
@@ -26,11 +27,11 @@ import { Empty, Loaded } from "../parts/states.js";
 export default function ChartPage({ project, parts }) {
   const name = parts.chart === "new" ? "" : (parts.chart ?? "");
   const loading = useLoading(async (signal) => {
-    const [collections, { aggregations }] = await Promise.all([readCollections(project), call(`${pathOf(project)}/api/aggregations`, { signal })]);
-    return { name, collections, saved: aggregations.find((/** @type {any} */ each) => each.name === name) ?? null };
+    const [collections, { aggregations }, forms] = await Promise.all([readCollections(project), call(`${pathOf(project)}/api/aggregations`, { signal }), readForms(project, signal)]);
+    return { name, collections, saved: aggregations.find((/** @type {any} */ each) => each.name === name) ?? null, view: forms.get(name) };
   }, [project, name]);
   const found = loading.data?.name === name ? loading.data : undefined;
-  return html`<main class="main">${found && (found.saved || !name) ? html`<${Open} key=${name} project=${project} collections=${found.collections} saved=${found.saved} reload=${loading.reload} />`
+  return html`<main class="main">${found && (found.saved || !name) ? html`<${Open} key=${name} project=${project} collections=${found.collections} saved=${found.saved} view=${found.view} reload=${loading.reload} />`
     : html`<${Bar} title=${name || "New chart"} /><div class="page"><${Loaded} loading=${{ ...loading, data: found }}><${Empty} icon="circle-help" title="There is no such chart"><a class="button" href=${link(["projects", project, "charts"])}>All charts</a><//><//></div>`}</main>`;
 }
 
@@ -40,17 +41,18 @@ function readState(text) {
   return value && typeof value === "object" && typeof value.source === "string" && value.aggregate && typeof value.aggregate === "object" ? value : null;
 }
 
-/** @param {{ project: string, collections: any[], saved: any, reload: () => void }} given */
-function Open({ project, collections, saved, reload }) {
+/** @param {{ project: string, collections: any[], saved: any, view: import("../parts/chart-forms.js").View | undefined, reload: () => void }} given */
+function Open({ project, collections, saved, view, reload }) {
+  const kept = readForm(view);
   const sources = [...collections.map(({ name }) => name), ...(allows(project, "users") ? ["users"] : [])];
   /** @type {Draft} */
-  const first = saved ? { source: saved.collection, aggregate: saved.aggregate, parameters: saved.parameters, samples: {} }
+  const first = saved ? { source: saved.collection, aggregate: saved.aggregate, parameters: saved.parameters, samples: kept.samples }
     : { source: sources[0] ?? "", aggregate: { values: { count: "count" } }, parameters: {}, samples: {} };
   const { query } = place.value;
   const [draft, setDraft] = useState(/** @type {Draft} */ ({ ...first, ...readState(query.get("draft") ?? "") }));
   const [dialog, open] = useState("");
   const here = ["projects", project, "charts", saved?.name ?? "new"];
-  const kind = query.get("chart") ?? suggestKind(draft.aggregate);
+  const kind = query.get("chart") || kept.chart || suggestKind(draft.aggregate);
   const change = (/** @type {Partial<Draft>} */ part) => {
     const after = { ...draft, ...part };
     setDraft(after);
@@ -58,20 +60,28 @@ function Open({ project, collections, saved, reload }) {
   };
   const loading = useRows(project, draft);
   const { act, notice } = useAction(() => go(link(["projects", project, "charts"])));
+  const remove = async () => {
+    await call(`${pathOf(project)}/api/aggregations/${saved.name}`, { method: "DELETE" });
+    if (view?.own) await call(`${pathOf(project)}/views/${view.id}`, { method: "DELETE" });
+  };
+  const pinning = useAction(reload);
+  const pin = () => pinning.act(() => keepForm(project, saved.name, view, { chart: kind, samples: draft.samples, isPinned: !kept.isPinned }));
   const mayWrite = allows(project, "schema", "write");
   const close = () => open("");
   const rows = loading.data?.rows.length ?? 0;
   return html`<${Bar} title=${saved?.name ?? "New chart"}>
       <button class="button button-quiet wide" onClick=${() => open("json")}><${Icon} name="braces" />JSON</button>
+      ${saved && html`<button class="button" aria-label=${kept.isPinned ? "Take it off the overview" : "Pin to overview"} onClick=${pin}><${Icon} name=${kept.isPinned ? "pin-off" : "pin"} /><span class="wide">${kept.isPinned ? "Pinned" : "Pin to overview"}</span></button>`}
       ${saved && mayWrite && html`<button class="button button-quiet is-danger" onClick=${() => open("delete")}>Delete</button>`}
-      ${mayWrite && html`<button class="button button-primary" onClick=${() => open("save")}>Save</button>`}<//>${notice}
+      ${mayWrite && html`<button class="button button-primary" onClick=${() => open("save")}>Save</button>`}<//>${notice}${pinning.notice}
     <div class="split"><${Builder} key=${dialog === "json" ? "json" : "form"} draft=${draft} change=${change} collections=${collections} sources=${sources} />
       <div class="scroll"><div class="bar toolbar"><span><${Pick} label="Chart" value=${kind} values=${KINDS} choose=${(/** @type {string} */ chart) => replace(link(here, { draft: query.get("draft") ?? "", chart }))} /></span>
         <span class="push small faint" role="status">${number(rows)} ${rows === 1 ? "row" : "rows"}</span></div>
         <${Result} loading=${loading} draft=${draft} kind=${kind} name=${saved?.name ?? "The chart"} /></div></div>
     ${dialog === "json" && html`<${AsJson} draft=${draft} change=${change} close=${close} />`}
-    ${dialog === "save" && html`<${SaveAs} project=${project} draft=${draft} saved=${saved} close=${close} done=${reload} />`}
-    ${dialog === "delete" && html`<${Question} title=${`Delete ${saved.name}`} action="Delete" close=${close} act=${() => act(() => call(`${pathOf(project)}/api/aggregations/${saved.name}`, { method: "DELETE" }))}>
+    ${dialog === "save" && html`<${SaveAs} project=${project} draft=${draft} saved=${saved} close=${close} done=${reload}
+      keep=${(/** @type {string} */ name) => keepForm(project, name, name === saved?.name ? view : undefined, { chart: kind, samples: draft.samples, isPinned: name === saved?.name && kept.isPinned })} />`}
+    ${dialog === "delete" && html`<${Question} title=${`Delete ${saved.name}`} action="Delete" close=${close} act=${() => act(remove)}>
       <p>Apps that run it by its name get 404.</p><//>`}`;
 }
 
@@ -85,17 +95,18 @@ function AsJson({ draft, change, close }) {
     <div class="dialog-foot"><button class="button" onClick=${close}>Cancel</button><button class="button button-primary" disabled=${!isGood} onClick=${take}>Take it</button></div><//>`;
 }
 
-/** @param {{ project: string, draft: Draft, saved: any, close: () => void, done: () => void }} given */
-function SaveAs({ project, draft, saved, close, done }) {
+/** @param {{ project: string, draft: Draft, saved: any, close: () => void, done: () => void, keep: (name: string) => Promise<unknown> }} given */
+function SaveAs({ project, draft, saved, close, done, keep }) {
   const run = typeof saved?.run === "object" ? "custom" : (saved?.run ?? "");
   const form = useForm({ name: saved?.name ?? "", run, aggregate: "", parameters: "", collection: "" }, async ({ name, run: chosen }) => {
     const allowed = chosen === "custom" ? saved.run : chosen;
     const body = { collection: draft.source, aggregate: draft.aggregate, parameters: draft.parameters, ...(allowed ? { run: allowed } : {}) };
     await call(`${pathOf(project)}/api/aggregations/${encodeURIComponent(name ?? "")}`, { method: "PUT", body });
+    await keep(name ?? "");
     announce(`${name} is saved.`);
     close();
     done();
-    go(link(["projects", project, "charts", name ?? ""], { chart: place.value.query.get("chart") ?? "" }));
+    go(link(["projects", project, "charts", name ?? ""]));
   });
   const choices = { "": "Nobody but the secret key", anyone: "Anyone", users: "Users", ...(run === "custom" ? { custom: "By the rule that it has" } : {}) };
   return html`<${Dialog} title="Save the chart" close=${close}><form onSubmit=${form.submit}><div class="dialog-body"><${Alert} form=${form} />

@@ -10,6 +10,7 @@ import { Time } from "../app/texts.js";
 import { Dialog } from "../parts/dialog.js";
 import { Alert, DialogFoot, Field, useForm } from "../parts/form.js";
 import { Icon } from "../parts/icon.js";
+import { Day, Errors, Pins, Todo } from "../parts/overview.js";
 import { Empty, Loaded } from "../parts/states.js";
 
 /** @param {{ project: string }} given Its id. */
@@ -26,11 +27,15 @@ export default function Project({ project }) {
     <div class="page"><div class="page-inner stack"><${Loaded} loading=${loading}>${found && html`<div class="stack">
       <div class="person"><h2 class="cut" dir="auto">${found.name}</h2><span class="id">${found.id}</span><span class="badge">${found.role}</span>
         ${allows(project, "config", "write") && html`<button class="button push" onClick=${() => open("rename")}>Rename</button>`}</div>
+      ${allows(project, "logs") && html`<${Day} project=${project} />`}
+      ${allows(project, "data") && html`<${Pins} project=${project} />`}
+      <${Todo} project=${project} collections=${found.collections} />
       <section class="card" aria-labelledby="collections"><div class="card-head"><h2 id="collections">Collections</h2></div>
         ${found.collections.length ? found.collections.map((/** @type {any} */ each) => html`<div class="listing" key=${each.name}><${Icon} name="database" />
           <span dir="auto">${each.name}</span><span class="push faint">${Object.keys(each.schema ?? {}).length} fields</span></div>`)
           : html`<${Empty} icon="database" title="No collections yet"><p>A collection holds documents, by a schema. Declare the first with the secret key.</p><//>`}
       </section>
+      ${allows(project, "logs") && html`<${Errors} project=${project} />`}
       <section class="card" aria-labelledby="about"><div class="card-head"><h2 id="about">About</h2></div><div class="card-body">
         <dl class="facts"><dt>Id</dt><dd><code>${found.id}</code></dd><dt>Created</dt><dd><${Time} at=${found.created_at} /></dd></dl></div>
         ${allows("*", "deployment", "write") && html`<div class="listing"><div><b>Delete the project</b><p>With its users, documents, files and keys.</p></div>

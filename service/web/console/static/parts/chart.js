@@ -7,7 +7,7 @@ import { number } from "../app/texts.js";
 
 export const KINDS = { bar: "Bar", line: "Line", area: "Area", number: "Number" };
 const MOST_SERIES = 8;
-const LEFT = 48, TOP = 20, BOTTOM = 26, LABEL = 56, LETTER = 6.5, LONGEST = 18;
+const LEFT = 48, TOP = 20, BOTTOM = 26, LABEL = 32, LETTER = 6.5, LONGEST = 18;
 const FORMS = /** @type {Record<string, Intl.DateTimeFormatOptions>} */ ({
   year: { year: "numeric" }, quarter: { year: "numeric", month: "short" }, month: { year: "numeric", month: "short" }, week: { dateStyle: "medium" }, day: { dateStyle: "medium" },
   hour: { dateStyle: "short", timeStyle: "short" }, minute: { dateStyle: "short", timeStyle: "short" },
