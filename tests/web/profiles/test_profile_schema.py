@@ -174,8 +174,10 @@ async def test_a_change_under_way_keeps_others_away_and_is_completed_by_the_next
     busy = await put(api, {})
     assert (busy.status_code, busy.json()["code"]) == (409, "schema_changing")
     assert data_of(api, ann) == {}
-    # A user who lacks a default can still sign in.
+    # A user who lacks a default can still sign in, and the account can be changed.
     assert (await api.login()).status_code == 200
+    claimed = await api.request("PATCH", f"/auth-collections/users/{ann}", json={"claims": {"level": 1}})
+    assert claimed.status_code == 200, claimed.text
     api.database["profile"].update_one({}, {"$set": {"change.until": now() - timedelta(seconds=1)}})
     assert (await api.request("GET", URL)).json()["schema"] == PLAN
     assert data_of(api, ann) == {"plan": "free"}
