@@ -1,5 +1,6 @@
-"""Users in the console: the list with its search, one user, and acting as the user."""
+"""Users and files in the console: lists, one user, acting as the user, and a picture of a document."""
 
+import base64
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,9 @@ from tests.console.conftest import PROJECT, Console, find_faults, needs_console
 
 pytestmark = needs_console
 USERS = f"projects/{PROJECT}/auth-collections/users"
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 HOSTILE = "<b onmouseover=alert(1)>\u202eanna</b>"
 
 
@@ -72,3 +76,27 @@ def test_a_user_is_found_changed_and_acted_as(users: Console, console: Console) 
     page.get_by_role("button", name="Delete user").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("gridcell", name="ben@example.com")).to_be_visible()
+
+
+def test_files_are_listed_with_their_owners_and_pictures(users: Console, console: Console) -> None:
+    api = f"projects/{PROJECT}/api/collections"
+    console.admin("POST", api, {"name": "covers", "schema": {"cover": {"type": "file", "types": ["png"]}}})
+    page = console.open(f"#/projects/{PROJECT}/data/covers?record=new")
+    page.get_by_label("Drop a file, or choose").set_input_files(
+        {"name": "<b>cover.png", "mimeType": "image/png", "buffer": PICTURE}
+    )
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("link", name=".png")).to_be_visible()
+    page.goto(f"{console.url}#/projects/{PROJECT}/files?type=image")
+    page.get_by_role("button", name="<b>cover.png").click()
+    expect(page.get_by_role("img", name="The file")).to_be_visible()
+    assert find_faults(page) == []
+    page.get_by_role("button", name="Close").click()
+    for width, scheme in ((1280, "dark"), (360, "light")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert find_faults(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("link", name="covers", exact=True).last.click()
+    expect(page.get_by_role("complementary")).to_be_visible()
+    console.admin("DELETE", f"{api}/covers")

@@ -24,6 +24,7 @@ export const PROJECT_PAGES = [
   { path: ["projects", ":project", "data", ":collection", "rules"], title: "Rules", icon: "shield", within: "Data", load: () => import("../pages/rules.js") },
   { path: ["projects", ":project", "users"], title: "Users", icon: "users", load: () => import("../pages/users.js"), isOpen: (project) => allows(project, "users") },
   { path: ["projects", ":project", "users", ":user"], title: "User", icon: "user", within: "Users", load: () => import("../pages/user.js") },
+  { path: ["projects", ":project", "files"], title: "Files", icon: "files", load: () => import("../pages/files.js"), isOpen: (project) => allows(project, "data") },
   { path: ["projects", ":project", "charts"], title: "Charts", icon: "chart-column", load: () => import("../pages/charts.js"), isOpen: (project) => allows(project, "data") },
   { path: ["projects", ":project", "charts", ":chart"], title: "Chart", icon: "chart-column", within: "Charts", load: () => import("../pages/chart.js"), isOpen: (project) => allows(project, "data") },
   { path: ["projects", ":project", "sign-in"], title: "Sign-in", icon: "log-in", group: "Access", load: () => import("../pages/sign-in.js"), isOpen: (project) => allows(project, "config") },
