@@ -23,8 +23,9 @@ ServiceError
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady ── NewerData
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored,
 │                    FactorMissing
-└── ConfigurationError (the command line and the start) ── InvalidConfiguration 422; BackupError ── BackupDamaged 422,
-                   BackupForeign 422, BackupTooNew 422, HistoryLost 503, ProjectBusy 409 ── CatalogChanged
+└── ConfigurationError (the command line and the start) ── InvalidConfiguration 422
+    └── BackupError 422 ── BackupDamaged, BackupForeign, BackupTooNew, RestoreInvalid; ProjectBusy 409 ── CatalogChanged;
+                           DigestMismatch 503, HistoryLost 503
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -1009,8 +1010,21 @@ class BackupTooNew(BackupError):
     code = "backup_too_new"
 
 
+class RestoreInvalid(BackupError):
+    """The backup is whole, and what is in it cannot be a project here: `detail` says why."""
+
+    code = "restore_invalid"
+
+
+class DigestMismatch(BackupError):
+    """The records that MongoDB stored are not those that were sent."""
+
+    status = 503
+    code = "digest_mismatch"
+
+
 class ProjectBusy(BackupError):
-    """Another backup of the project runs, or its collections changed during each attempt."""
+    """Another backup or restore of the project runs, or its collections changed during each attempt."""
 
     status = 409
     code = "project_busy"

@@ -1,6 +1,7 @@
-"""`auth-collections project backup`, `verify`: a project as one file."""
+"""`auth-collections project backup`, `verify`, `restore`: a project as one file."""
 
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from service.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from service.cli.progress import Progressing
+    from service.domain.portable.restoring import Choices, Restored
     from service.domain.portable.taking import Taken, Wanted
     from service.foundation import Foundation
 
@@ -146,3 +148,43 @@ async def _verify(base: "Foundation", file: Path, against: str, progress: "Progr
         "warnings": manifest.warnings,
         "differing": differing,
     }
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")],
+    project_id: Annotated[
+        str, typer.Option("--as", metavar="ID", help="The id that the project had; it must be free.")
+    ],
+    accepts_foreign: Annotated[
+        bool, typer.Option("--accept-foreign", help="Take a backup that was made with another SECRET_KEY.")
+    ] = False,
+    with_keys: Annotated[bool, typer.Option("--with-keys", help="Take the API keys of such a backup, too.")] = False,
+    skips_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="Leave out documents that break their own definition.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and judge the backup; change nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a project back under the id that it had. Status 3 where documents were left out."""
+    from service.cli.progress import show_progress
+    from service.domain.portable.restoring import Choices
+
+    choices = Choices(accepts_foreign, with_keys, skips_invalid, dry_run)
+    with show_progress(as_json=as_json) as progress:
+        restored = run_on_foundation(
+            lambda base: _restore(base, file, project_id, choices, progress), may_begin=not dry_run
+        )
+    print_values(asdict(restored), as_json=as_json)
+    if restored.rejected:
+        raise typer.Exit(3)
+
+
+async def _restore(
+    base: "Foundation", file: Path, project_id: str, choices: "Choices", progress: "Progressing"
+) -> "Restored":
+    from service.domain.portable import build_portable
+    from service.domain.portable.reading import open_backup
+    from service.domain.portable.restoring import restore_project
+
+    with open_backup(file) as opened:
+        return await restore_project(build_portable(base), opened, project_id, choices, progress.advance)

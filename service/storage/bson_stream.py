@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import InvalidBSON
+from bson.raw_bson import DEFAULT_RAW_BSON_OPTIONS, RawBSONDocument
 
 from service.bounds import MAX_BACKUP_DEPTH, MAX_DOCUMENT_BYTES
 from service.storage.client import Document
@@ -38,7 +39,7 @@ def split_documents(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """
     rest = b""
     for piece in pieces:
-        rest += piece
+        rest = rest + piece if rest else piece
         position = 0
         while (size := _read_size(rest, position)) is not None and position + size <= len(rest):
             yield rest[position : position + size]
@@ -67,6 +68,15 @@ def read_document(document: bytes) -> Document:
         return bson.decode(document, READING)
     except (InvalidBSON, RecursionError, ValueError, OverflowError) as error:
         raise error if isinstance(error, BadBson) else BadBson("have a document that is no BSON") from None
+
+
+def raise_version(document: bytes, by: int) -> bytes:
+    """The document with a higher `version`. All other values stay as they are, byte for byte. Raises BadBson."""
+    fields = dict(RawBSONDocument(document, DEFAULT_RAW_BSON_OPTIONS))
+    version = fields.get("version", 0)
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise BadBson("have a document whose version is no whole number")
+    return bson.encode({**fields, "version": version + by}, codec_options=DEFAULT_RAW_BSON_OPTIONS)
 
 
 def _check_depth(value: object, left: int) -> None:

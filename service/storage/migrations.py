@@ -215,6 +215,14 @@ class Migrations:
         await project.ensure_indexes()
         await write_version(project.database, len(PROJECT_MIGRATIONS))
 
+    async def complete(self, project: ProjectDatabase, version: int) -> None:
+        """Brings a database that no request uses yet from `version` to the present form. Its indexes are made as well."""
+        await project.ensure_indexes()
+        for step in PROJECT_MIGRATIONS[version:]:
+            with within(STEP_SECONDS):
+                await step.run(project)
+        await write_version(project.database, len(PROJECT_MIGRATIONS))
+
     async def _run_if_there(self, project_id: str, run: Callable[[], Awaitable[None]]) -> None:
         if await self._is_there(project_id):
             await run()

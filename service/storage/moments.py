@@ -21,8 +21,9 @@ from service.storage.files.stored import CHUNKS
 from service.storage.layout import INTENTS
 from service.storage.records import read, translated
 
-# Documents of a batch, which MongoDB ends at 16 MB whatever their number.
-BATCH = 10_000
+# Documents of a batch, which MongoDB ends at 16 MB whatever their number; and chunks, of 255 KiB each.
+BATCH = 1_000
+CHUNKS_AT_ONCE = 16
 BATCH_SECONDS = 120.0
 EVERYTHING: Mapping[str, Any] = {}
 # MongoDB's QueryPlanKilled, SnapshotUnavailable and SnapshotTooOld.
@@ -75,7 +76,7 @@ async def read_chunks(database: ProjectDatabase, files: Sequence[object]) -> Asy
     """The chunks of these files as they are now, file by file in the order of names. Raises Unavailable."""
     order = [("files_id", 1), ("n", 1)]
     cursor = database.database[CHUNKS].find_raw_batches(
-        {"files_id": {"$in": list(files)}}, sort=order, hint=order, batch_size=BATCH
+        {"files_id": {"$in": list(files)}}, sort=order, hint=order, batch_size=CHUNKS_AT_ONCE
     )
     async for batch in _batches(cursor):
         yield batch

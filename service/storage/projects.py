@@ -14,6 +14,8 @@ from service.storage.transactions import in_transaction
 
 CANARY = "secret_key"
 NOT_DELETING: Document = {"deleting": {"$exists": False}}
+# A project is being restored under the id of this tombstone, see `reservations`.
+IS_RESTORING: Document = {"$expr": {"$gt": ["$restoring.until", "$$NOW"]}}
 
 # The class has a method `list`.
 _Ids = list[str]
@@ -81,9 +83,9 @@ class ProjectStore:
             return await self._projects.find(NOT_DELETING).sort([("created_at", 1), ("_id", 1)]).to_list()
 
     async def find_any(self) -> Document | None:
-        """Some project, where there is one."""
+        """Some project, where there is one. An id that is reserved for a restore has none yet."""
         with translated():
-            return await self._projects.find_one()
+            return await self._projects.find_one({"signing_key": {"$exists": True}})
 
     async def find_canary(self) -> str | None:
         """The sealed canary, where it has been made."""
@@ -179,15 +181,19 @@ class ProjectStore:
             if "deleting" not in record:
                 await self._projects.update_one({"_id": project_id}, [{"$set": {"deleting": "$$NOW"}}], session=session)
                 await note(session, record)
+            elif "restoring" in record:
+                # The deletion wins: what is being restored is never published.
+                await self._projects.update_one({"_id": project_id}, {"$unset": {"restoring": ""}}, session=session)
             await self._api_keys.delete_many({"project_id": project_id}, session=session)
             return True
 
         return await in_transaction(self._client, write)
 
     async def deleting_ids(self) -> _Ids:
-        """The projects with a tombstone."""
+        """The projects with a tombstone, but those that are being restored."""
+        match = {"deleting": {"$exists": True}, "$nor": [IS_RESTORING]}
         with translated():
-            found = await self._projects.find({"deleting": {"$exists": True}}, {"_id": 1}).to_list()
+            found = await self._projects.find(match, {"_id": 1}).to_list()
         return [record["_id"] for record in found]
 
     async def has_rest(self, project_id: str) -> bool:

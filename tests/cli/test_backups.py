@@ -1,6 +1,7 @@
-"""`auth-collections project backup` and `project verify`."""
+"""`auth-collections project backup`, `project verify` and `project restore`."""
 
 import hashlib
+import json
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -11,7 +12,7 @@ from faults.commands import Shell
 from faults.starts import start_command
 
 
-def test_a_project_is_written_into_a_file_and_verified(
+def test_a_project_is_written_into_a_file_verified_and_restored(
     shell: Shell, tmp_path: Path, mongo: MongoClient[Any], database_prefix: str
 ) -> None:
     shell.json("project", "create", "P", "--id", "p")
@@ -27,6 +28,12 @@ def test_a_project_is_written_into_a_file_and_verified(
     system = mongo[f"{database_prefix}c_system"]
     assert [each["project_id"] for each in system["audit"].find({"action": "backup.made"})] == ["p"]
     mongo[f"{database_prefix}c_p_p"]["users"].insert_one({"_id": "1", "email": "ann@example.com"})
+    elsewhere = {"DATABASE_PREFIX": f"{database_prefix}c_r"}
+    refused = shell.run("project", "restore", str(path), "--as", "p")
+    assert (refused.returncode, "already exists" in refused.stderr) == (1, True)
+    restored = shell.run("project", "restore", str(path), "--as", "p", "--json", **elsewhere)
+    expected = {"project_id": "p", "needs": [], "left_out": ["events"], "rejected": []}
+    assert (restored.returncode, json.loads(restored.stdout)) == (0, expected)
     result = shell.run("project", "verify", str(path), "--against", "p")
     assert (result.returncode, "p/users.bson.gz differs" in result.stdout) == (1, True)
 

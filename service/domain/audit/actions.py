@@ -42,6 +42,7 @@ class Action(StrEnum):
     AGGREGATION_DELETED = "aggregation.deleted"
     USER_ACTED_AS = "user.acted_as"
     MAILBOX_READ = "mailbox.read"
+    PROJECT_RESTORED = "project.restored"
     BACKUP_MADE = "backup.made"
 
 

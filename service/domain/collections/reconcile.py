@@ -56,7 +56,7 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
                 await remove_files_of(database, held["_id"])
             await definitions.remove(held)
         else:
-            await _conform(store, held, images=await _wants_images(database, held))
+            await _conform(store, held, images=await wants_images(database, held))
             await definitions.finish(held)
 
 
@@ -70,7 +70,7 @@ async def _conform_users(store: CollectionStore, record: Document) -> None:
 
     The validator during a change lets a default be absent, so that users who lack one can sign in.
     """
-    fields, judge = _users_fields(record), _users_validator(record)
+    fields, judge = _users_fields(record), users_validator(record)
     if has_defaults(fields):
         await store.repair(USERS, judge, fill(fields))
     await store.set_validator(USERS, judge)
@@ -82,11 +82,11 @@ def _users_fields(record: Document) -> Fields:
     return build_profile(record["schema"], additional=record.get("additional", True))
 
 
-def _users_validator(record: Document) -> Document:
+def users_validator(record: Document) -> Document:
     return profile_validator(_users_fields(record), additional=record.get("additional", True))
 
 
-async def _wants_images(database: ProjectDatabase, record: Document) -> bool | None:
+async def wants_images(database: ProjectDatabase, record: Document) -> bool | None:
     """True for a live collection and for a source of rules; None if the record is older than live collections."""
     if is_live(record) or record["_id"] in (await find_rules(database)).sources:
         return True
@@ -125,7 +125,7 @@ async def find_drift(database: ProjectDatabase) -> dict[str, Drift]:
 
 async def _find_users_drift(store: CollectionStore, record: Document) -> Drift:
     judge, _ = await store.describe(USERS)
-    return Drift([] if (judge or {}) == _users_validator(record) else ["its validator"], [])
+    return Drift([] if (judge or {}) == users_validator(record) else ["its validator"], [])
 
 
 async def _find_drift(store: CollectionStore, record: Document) -> Drift:

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 
 from service.domain.audit.audit import Audit
 from service.domain.projects import Foundation
+from service.domain.projects.deletion import Deletions
+from service.domain.projects.lookup import Projects
+from service.domain.projects.readiness import Canary
 from service.domain.projects.secrets import SecretBox
 from service.storage.databases import Databases
 from service.storage.leases import Leases
+from service.storage.migrations import Migrations
 from service.storage.projects import ProjectStore
 
 
@@ -19,7 +23,21 @@ class Portable:
     secret_box: SecretBox
     leases: Leases
     audit: Audit
+    projects: Projects
+    canary: Canary
+    migrations: Migrations
+    deletions: Deletions
 
 
 def build_portable(base: Foundation) -> Portable:
-    return Portable(base.databases, base.store, base.secret_box, base.leases, base.audit)
+    return Portable(
+        databases=base.databases,
+        store=base.store,
+        secret_box=base.secret_box,
+        leases=base.leases,
+        audit=base.audit,
+        projects=base.projects,
+        canary=base.canary,
+        migrations=base.migrations,
+        deletions=base.deletions,
+    )

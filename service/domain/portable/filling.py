@@ -1,0 +1,156 @@
+"""Fills the database of a project that is being restored with the documents of a backup, and compares what it holds."""
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from service.domain.collections.reconcile import users_validator, wants_images
+from service.domain.portable.copying import Advance
+from service.domain.portable.manifest import records_name
+from service.domain.portable.reading import BackupFile
+from service.errors import BackupDamaged, DigestMismatch, DuplicateValue, Invalid, RestoreInvalid
+from service.schema.fields import Fields, parse
+from service.schema.indexes import indexes
+from service.schema.json_schema import validator
+from service.schema.options import COLLECTION_NAME
+from service.storage.bson_stream import BadBson, raise_version, read_document
+from service.storage.building import digest_documents, index_chunks, insert_documents
+from service.storage.client import Document
+from service.storage.collections import CollectionStore, mongo_collection_name
+from service.storage.databases import ProjectDatabase
+from service.storage.definitions import is_live, is_visible
+from service.storage.files.stored import CHUNKS
+from service.storage.layout import COLLECTIONS, DOCUMENTS, PROFILE, SESSIONS, USERS
+
+# No ETag of before the restore matches a record afterwards.
+RAISED_BY = 1_000_000
+INSERTED_BYTES, INSERTED_DOCUMENTS = 8_388_608, 1_000
+NAMED = 100
+
+
+@dataclass(slots=True)
+class Filled:
+    """The number of documents that were written, and the others as "collection id"."""
+
+    documents: int = 0
+    rejected: list[str] = field(default_factory=list)
+
+
+async def fill_database(
+    database: ProjectDatabase, backup: BackupFile, advance: Advance, *, skips_invalid: bool
+) -> Filled:
+    """Raises RestoreInvalid for documents that break their definition, unless it `skips_invalid`; DigestMismatch."""
+    filled = Filled()
+    declared = await _declare(database, backup)
+    documents = {mongo_collection_name(name) for name in declared}
+    for collection in _order(backup, documents):
+        await _fill(database, backup, collection, filled, advance)
+    if filled.rejected and not skips_invalid:
+        shown = ", ".join(filled.rejected[:NAMED])
+        raise RestoreInvalid(f"{len(filled.rejected)} documents break their definition: {shown}")
+    for name, fields in declared.items():
+        await _index(database, name, fields)
+    return filled
+
+
+def _order(backup: BackupFile, documents: set[str]) -> list[str]:
+    """The collections to fill: sessions end with a restore, and documents of a deleted collection went with it."""
+    return [
+        name
+        for name in backup.collections
+        if name not in {SESSIONS, COLLECTIONS, PROFILE} and (name in documents or not name.startswith(DOCUMENTS))
+    ]
+
+
+async def _declare(database: ProjectDatabase, backup: BackupFile) -> Mapping[str, Fields]:
+    """Stores the definitions and rules, and makes the collections of documents with their validators."""
+    records = _read_definitions(backup, COLLECTIONS)
+    fields = {record["_id"]: _read_fields(record) for record in records}
+    if records:
+        await database.records(COLLECTIONS).insert_many(records)
+    if "rules" in backup.collections:
+        rules = await asyncio.to_thread(list, backup.documents(records_name("rules")))
+        await insert_documents(database, "rules", rules)
+    store = CollectionStore(database)
+    for record in (profile := _read_definitions(backup, PROFILE)):
+        await store.set_validator(USERS, _judge_users(record))
+    if profile:
+        await database.records(PROFILE).insert_many(profile)
+    for record in records:
+        judge = validator(fields[record["_id"]], realtime=is_live(record))
+        await store.set_validator(record["_id"], judge, images=await wants_images(database, record))
+    return fields
+
+
+def _read_definitions(backup: BackupFile, registry: str) -> list[Document]:
+    """The definitions that were there. One that was being changed has the schema of before."""
+    if registry not in backup.collections:
+        return []
+    found = map(read_document, backup.documents(records_name(registry)))
+    return [{name: value for name, value in each.items() if name != "change"} for each in found if is_visible(each)]
+
+
+def _judge_users(record: Document) -> Document:
+    try:
+        return users_validator(record)
+    except (Invalid, KeyError, TypeError, ValueError):
+        raise BackupDamaged(f"{records_name(PROFILE)}: the schema of profiles is none") from None
+
+
+def _read_fields(record: Document) -> Fields:
+    if not COLLECTION_NAME.fullmatch(str(record["_id"])):
+        raise BackupDamaged(f"{records_name(COLLECTIONS)}: {record['_id']!r} is no name of a collection")
+    try:
+        return parse(record["schema"])
+    except (Invalid, KeyError):
+        raise BackupDamaged(f"{records_name(COLLECTIONS)}: the schema of {record['_id']} is none") from None
+
+
+async def _index(database: ProjectDatabase, name: str, fields: Fields) -> None:
+    try:
+        await CollectionStore(database).add_indexes(name, indexes(fields))
+    except DuplicateValue as error:
+        raise RestoreInvalid(f"two documents of {name} have the same {error.field}, which is unique") from None
+
+
+async def _fill(
+    database: ProjectDatabase, backup: BackupFile, collection: str, filled: Filled, advance: Advance
+) -> None:
+    """Writes one member, and compares what MongoDB has then with what was sent."""
+    digest = hashlib.sha256()
+    found = _read(backup, collection)
+    while batch := await asyncio.to_thread(_next_batch, found):
+        refused = {} if collection == "rules" else await insert_documents(database, collection, batch)
+        for position, document in enumerate(batch):
+            if position in refused:
+                filled.rejected.append(f"{collection} {read_document(document)['_id']}")
+            else:
+                digest.update(document)
+        filled.documents += 0 if collection == CHUNKS else len(batch) - len(refused)
+        advance("restored", len(batch))
+    if collection == CHUNKS:
+        await index_chunks(database)
+    if await digest_documents(database, collection) != digest.hexdigest():
+        raise DigestMismatch(f"{collection} does not hold what was sent to it")
+
+
+def _read(backup: BackupFile, collection: str) -> Iterator[bytes]:
+    """The documents as they are to be stored."""
+    has_versions = collection == USERS or collection.startswith(DOCUMENTS)
+    try:
+        for document in backup.documents(records_name(collection)):
+            yield raise_version(document, RAISED_BY) if has_versions else document
+    except BadBson as error:
+        raise BackupDamaged(f"the bytes of {records_name(collection)} {error}") from None
+
+
+def _next_batch(documents: Iterator[bytes]) -> list[bytes]:
+    batch, size = list[bytes](), 0
+    for document in islice(documents, INSERTED_DOCUMENTS):
+        batch.append(document)
+        size += len(document)
+        if size >= INSERTED_BYTES:
+            break
+    return batch

@@ -1,0 +1,131 @@
+"""Restores a project under the id that it had, which must be free. Nothing of it can be seen before all of it is there.
+
+1. The whole file is read and judged. 2. The id is reserved. 3. Definitions make the collections with their validators;
+then all documents are written, and read back: their digests are those of what was sent. 4. Indexes, and the steps from
+the backup's version to the present one. 5. One transaction puts the project into the reservation's place.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Act, Target
+from service.domain.audit.changes import compare
+from service.domain.portable import Portable
+from service.domain.portable.copying import Advance, ignore
+from service.domain.portable.filling import Filled, fill_database
+from service.domain.portable.manifest import PROJECT
+from service.domain.portable.reading import BackupFile
+from service.domain.portable.restored_project import RestoredProject, describe_needs, make_project, read_project
+from service.domain.portable.verifying import check_content, check_maker, is_ours
+from service.domain.projects.setting_changes import keep_images_of_users
+from service.errors import BackupTooNew, ConfigurationError, Conflict, RestoreInvalid, ServiceError
+from service.storage.client import ClientSession
+from service.storage.migrations import PROJECT_MIGRATIONS
+from service.storage.reservations import RENEW_SECONDS, Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """`accepts_foreign` takes a backup of another SECRET_KEY, `with_keys` its API keys too."""
+
+    accepts_foreign: bool = False
+    with_keys: bool = False
+    skips_invalid: bool = False
+    is_dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """`needs` names what an operator must set again, `left_out` what the backup lacks, `rejected` the documents left out."""
+
+    project_id: str
+    needs: list[str]
+    left_out: list[str]
+    rejected: list[str] = field(default_factory=list)
+
+
+async def restore_project(
+    portable: Portable, backup: BackupFile, project_id: str, choices: Choices, advance: Advance = ignore
+) -> Restored:
+    """Raises Conflict where the id is taken; BackupDamaged, BackupForeign, BackupTooNew, RestoreInvalid."""
+    project, needs = await _judge(portable, backup, project_id, choices, advance)
+    if choices.is_dry_run:
+        return Restored(project_id, needs, backup.manifest.left_out)
+    database = portable.databases.project(project_id)
+    reservation = Reservation(portable.databases, project_id, secrets.token_hex(8))
+    if await reservation.is_free() and await database.is_there():
+        raise Conflict(f"The database {database.database.name} is there without a project; drop it first")
+    async with _reserving(portable, reservation, project_id):
+        filled = await fill_database(database, backup, advance, skips_invalid=choices.skips_invalid)
+        await portable.migrations.complete(database, backup.manifest.project_version)
+        if (found := portable.projects.opened(project.record)).settings.realtime_users:
+            await keep_images_of_users(found)
+        await _publish(portable, reservation, project, backup, filled)
+    portable.projects.forget_all()
+    return Restored(project_id, needs, backup.manifest.left_out, filled.rejected)
+
+
+async def _judge(
+    portable: Portable, backup: BackupFile, project_id: str, choices: Choices, advance: Advance
+) -> tuple[RestoredProject, list[str]]:
+    if backup.manifest.project_version > len(PROJECT_MIGRATIONS):
+        raise BackupTooNew("a later version of the service made the backup; restore it with that version")
+    text = read_project(backup.read_text(PROJECT))
+    if not project_id == text.id == backup.manifest.project_id:
+        raise RestoreInvalid(f"this is a backup of the project {text.id}, which is restored under that id")
+    await asyncio.to_thread(check_content, backup, advance)
+    ours = is_ours(portable, backup)
+    if not choices.accepts_foreign:
+        check_maker(portable, backup)
+    project = make_project(text, portable.secret_box, with_keys=ours or choices.with_keys)
+    try:
+        portable.projects.opened(project.record)
+    except ConfigurationError as error:
+        raise RestoreInvalid(error.detail) from None
+    return project, describe_needs(project.needs, is_ours=ours)
+
+
+@asynccontextmanager
+async def _reserving(portable: Portable, reservation: Reservation, project_id: str) -> AsyncIterator[None]:
+    """Holds the id meanwhile. All that was written is dropped, unless it was published."""
+    await portable.canary.check()
+    if not await reservation.begin():
+        raise await portable.store.conflict(project_id)
+    renewing = asyncio.create_task(_renew(reservation))
+    try:
+        yield
+    except BaseException:
+        renewing.cancel()
+        with suppress(ServiceError):
+            # The answer to a publication that succeeded may have been lost: a project's database is never dropped here.
+            if await reservation.release():
+                await portable.deletions.advance(project_id)
+                await portable.deletions.advance(project_id)
+        raise
+    finally:
+        renewing.cancel()
+
+
+async def _renew(reservation: Reservation) -> None:
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        with suppress(ServiceError):
+            await reservation.renew()
+
+
+async def _publish(
+    portable: Portable, reservation: Reservation, project: RestoredProject, backup: BackupFile, filled: Filled
+) -> None:
+    manifest = backup.manifest
+    figures = {"taken_at": manifest.taken_at, "documents": filled.documents, "rejected": len(filled.rejected)}
+    target = Target("project", manifest.project_id, project.record["name"])
+    act = Act(Action.PROJECT_RESTORED, target, manifest.project_id, compare({}, figures), is_new=True)
+
+    async def note(session: ClientSession) -> None:
+        await portable.audit.record(session, act)
+
+    await reservation.publish(project.record, project.keys, note)
