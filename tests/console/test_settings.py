@@ -49,9 +49,12 @@ def test_each_setting_is_shown_and_changed(console: Console) -> None:
     expect(page.get_by_role("button", name="Revert")).to_have_count(0)
     page.reload()
     expect(hide).to_be_checked()
-    page.get_by_role("button", name="Reset Hide which addresses have accounts").click()
+    for name in ("Hide which addresses have accounts", "Proof of the address"):
+        page.get_by_role("button", name=f"Reset {name}").click()
+    page.get_by_role("link", name="Passwords").click()
+    page.get_by_role("button", name="Reset Shortest password").click()
     save(page)
-    expect(hide).not_to_be_checked()
+    expect(length).to_have_value("8")
 
 
 def test_two_operators_change_settings_at_once(console: Console) -> None:

@@ -93,7 +93,7 @@ async def watch(console: Console, api: Api, services: Services, topics: str) -> 
     """Opens a stream, whose answer comes when it ends."""
     path = f"/admin/v1/projects/{api.project.id}/live?topics={topics}"
     streaming = asyncio.create_task(console.get(path))
-    await until(lambda: services.traffic.live.polls)
+    await until(lambda: api.project.id in services.traffic.live.polls)
     return streaming
 
 

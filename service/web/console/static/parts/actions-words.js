@@ -10,8 +10,8 @@ export const ACTIONS = {
   "settings.changed": "changed settings of", "key.created": "made the key", "key.revoked": "revoked the key", "key.rotated": "replaced the secret keys by",
   "signing_key.rotated": "rotated the signing key of", "provider.set": "set the provider", "provider.removed": "removed the provider",
   "collection.created": "made the collection", "collection.changed": "changed the collection", "collection.deleted": "deleted the collection",
-  "rules.changed": "changed the rules of", "aggregation.saved": "saved the aggregation", "aggregation.deleted": "deleted the aggregation",
-  "user.acted_as": "acted as", "mailbox.read": "read the mailbox of",
+  "rules.changed": "changed the rules of", "profile.changed": "changed the schema of profiles of", "aggregation.saved": "saved the aggregation", "aggregation.deleted": "deleted the aggregation",
+  "user.acted_as": "acted as", "mailbox.read": "read the mailbox of", "backup.made": "made the backup", "project.restored": "restored",
 };
 
 /** @param {string} action @returns {string} `data.createDocumentInProject` gives `create document in`. */
