@@ -170,6 +170,7 @@ QUERIES_OF: Mapping[Endpoint, Sequence[str]] = {
     ("GET", "/api/collections/{name}/distinct"): DISTINCT,
     ("PUT", "/api/collections/{name}/documents"): ("by=sku", "by=sku&on_conflict=merge"),
     ("GET", "/api/aggregations/{name}"): ("least=1",),
+    ("GET", "/auth-collections/captcha"): ("flow=signup",),
     ("GET", "/api/types"): ("language=typescript", "language=python&view=users"),
     ("GET", "/api/openapi.json"): ("", "view=anyone", "collections=things"),
 }
@@ -261,6 +262,8 @@ def _session(pattern: str, scene: Scene) -> Any:
     match pattern:
         case "/auth-collections/refresh" | "/auth-collections/logout":
             return {"refresh_token": scene.visitor.refresh_token}
+        case "/auth-collections/introspect":
+            return {"token": scene.token}
         case "/auth-collections/user/step-up":
             return {"password": "correct horse"}
         case "/auth-collections/user/password":
@@ -298,6 +301,8 @@ def _declaration(pattern: str, method: str, chance: random.Random) -> Any:
             return {"name": f"made{chance.randrange(10**6)}", "schema": deepcopy(SCHEMA)}
         case "PATCH", "/api/collections/{name}":
             return {"schema": deepcopy(SCHEMA) | {"note": {"type": "string", "max_length": 9}}}
+        case "PUT", "/auth-collections/schema":
+            return {"schema": {"born": {"type": "datetime"}}, "additional": True}
     return None
 
 
