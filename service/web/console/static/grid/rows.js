@@ -66,8 +66,10 @@ export class Rows {
     }
     const held = this.pages.filter((each) => each.items);
     if (held.length <= HELD_PAGES) return;
-    const farthest = this.pages[0]?.items && at > HELD_PAGES / 2 ? held[0] : held.at(-1);
-    if (farthest && farthest !== page) farthest.items = null;
+    // The pages are in order: the farthest from this one is the first or the last that is held.
+    const [first, last] = [held[0], held.at(-1)];
+    const farthest = first && last && at - this.pages.indexOf(first) >= this.pages.indexOf(last) - at ? first : last;
+    if (farthest) farthest.items = null;
   }
 
   /** Loads again what failed. */

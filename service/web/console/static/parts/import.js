@@ -14,6 +14,7 @@ import { findDelimiter, inferCsv, inferLines, writeHeader } from "./infer.js";
 /** @typedef {{ file: File, isCsv: boolean, delimiter: string, columns: Column[], rows: number, head: number }} Source */
 
 const BEGINNING = 1_048_576;
+const MARK = [0xef, 0xbb, 0xbf];
 const TYPES = ["string", "integer", "number", "boolean", "datetime", "object", "array", "any"];
 
 /** @param {File} file @returns {Promise<Source>} */
@@ -24,7 +25,10 @@ async function readSource(file) {
   const delimiter = findDelimiter(text);
   const { columns, rows, end } = isCsv ? inferCsv(text, delimiter, isWhole) : inferLines(text, isWhole);
   if (!columns.length) throw new Error("The file has no columns.");
-  return { file, isCsv, delimiter, columns, rows, head: new TextEncoder().encode(text.slice(0, end)).length };
+  // The text is without the mark that spreadsheets write first; the file has it.
+  const mark = new Uint8Array(await file.slice(0, MARK.length).arrayBuffer());
+  const skipped = MARK.every((byte, at) => mark[at] === byte) ? MARK.length : 0;
+  return { file, isCsv, delimiter, columns, rows, head: skipped + new TextEncoder().encode(text.slice(0, end)).length };
 }
 
 /** @param {string} name Of a file. @returns {string} A name that a collection may have. */
