@@ -43,7 +43,7 @@ CODE = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 # A provider that is never called: no invented state leads to it.
 COMPLETE, AUTHORIZE = "https://app.example/done", "https://provider.example/authorize"
 SETTINGS = {
-    # Of pages alone, and no request here is one.
+    # Only pages need one; the requests here come from a server.
     "CAPTCHA": "altcha",
     "TOKEN_ISSUER": "project",
     "CORS_ORIGINS": ORIGIN,

@@ -40,7 +40,8 @@ class Steps:
 def write_rows(path: Path) -> Path:
     lines = [f'"Tome {at}, ""{at}""",{1800 + at % 50},{at % 2 == 0},2026-01-31T12:00:00Z,00{at}' for at in range(2_000)]
     path.write_text(
-        "\ufefftitle,year,in print,bought,shelf.mark\n" + "\n".join(lines).replace("True", "true").replace("False", "false")
+        "\ufefftitle,year,in print,bought,shelf.mark\n"
+        + "\n".join(lines).replace("True", "true").replace("False", "false")
     )
     return path
 
