@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from faults import (
+    backups,
     batches,
     cost,
     freeze,
@@ -44,6 +45,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "mail": lambda: typer.run(mail.main),
     "privacy": lambda: typer.run(privacy.main),
     "once": lambda: typer.run(once.main),
+    "backups": lambda: typer.run(backups.main),
     "batches": lambda: typer.run(batches.main),
     "idempotency": lambda: typer.run(idempotency.main),
     "lost_answers": lambda: typer.run(lost_answers.main),

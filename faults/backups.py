@@ -1,0 +1,194 @@
+"""Backups under transfers and replaced files, and restores that are killed.
+
+`python -m faults backups [--count 100] [--kills 20] [--seed 7]`. Money moves between two collections in one step each, and
+files of documents are replaced: a backup with another sum, a missing, broken or orphan file is torn. The same sums are
+read without a moment, which must be torn at least once. Then commands that restore are killed at random moments.
+"""
+
+import asyncio
+import io
+import random
+from collections import Counter
+from pathlib import Path
+from subprocess import PIPE, TimeoutExpired
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import httpx2
+import typer
+from pymongo import MongoClient
+
+from faults.commands import KEY, Shell
+from faults.in_process import ServedProject, running
+from faults.processes import headers, make_key
+from faults.restarts import UNLIMITED
+from faults.samples import FORM_TYPE, data_part, file_part, form, png
+from faults.starts import start_command
+from service.app import Application
+from service.domain.portable import Portable, build_portable
+from service.domain.portable.reading import BackupFile
+from service.domain.portable.taking import Wanted, take_backup
+from service.embedded.mongod import embedded_mongodb
+from service.storage.bson_stream import read_document
+
+PREFIX = "f_backups_"
+SIDES = ("left", "right")
+ACCOUNTS, EACH, WRITERS = 50, 100, 3
+PHOTOS = 10
+Outcome = dict[str, int]
+
+
+def main(
+    count: Annotated[int, typer.Option(help="How many backups are taken.", min=1)] = 100,
+    kills: Annotated[int, typer.Option(help="How many restores are killed.", min=0)] = 20,
+    seed: Annotated[int, typer.Option(help="What the random moments are drawn from.")] = 7,
+) -> None:
+    """Take backups under writes and kill restores; look for what is torn or half."""
+    with TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
+        typer.echo(asyncio.run(take_under_writes(uri, count, seed=seed)))
+        if kills:
+            typer.echo(kill_restores(uri, Path(folder), kills, seed=seed))
+
+
+async def take_under_writes(uri: str, count: int, *, seed: int) -> Outcome:
+    """How many backups, and how many plain reads of the same sums, were torn."""
+    project_id, key = await make_key(uri, PREFIX, **UNLIMITED)
+    async with running(uri, PREFIX) as (app, http):
+        with MongoClient[dict[str, Any]](uri) as client:
+            served = ServedProject(http, headers(key), client[f"{PREFIX}p_{project_id}"])
+            await _open_accounts(served)
+            stopped = asyncio.Event()
+            tasks = [asyncio.create_task(_move(served, random.Random(seed + each), stopped)) for each in range(WRITERS)]  # noqa: S311
+            tasks.append(asyncio.create_task(_replace(served, stopped)))
+            try:
+                return await _take_all(app, served, project_id, count, tasks)
+            finally:
+                stopped.set()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _take_all(
+    app: Application, served: ServedProject, project_id: str, count: int, tasks: list[asyncio.Task[None]]
+) -> Outcome:
+    found, portable = Counter[str](), build_portable(app.services.base)
+    for _ in range(count):
+        for fault in await _take(portable, project_id):
+            found[fault] += 1
+        found["plain reads torn"] += await asyncio.to_thread(_read_plainly, served) != 2 * ACCOUNTS * EACH
+        for task in tasks:
+            if task.done():
+                task.result()
+    return {"backups": count, **dict.fromkeys(FAULTS, 0), "plain reads torn": 0, **found}
+
+
+FAULTS = ("sums torn", "files missing", "files broken", "files without a document")
+
+
+async def _take(portable: Portable, project_id: str) -> list[str]:
+    """The kinds of faults of one backup."""
+    sinks: list[io.BytesIO] = []
+
+    def begin() -> io.BytesIO:
+        sinks.append(io.BytesIO())
+        return sinks[-1]
+
+    taken = await take_backup(portable, Wanted(project_id), begin)
+    with BackupFile(sinks[-1]) as backup:
+        total = sum(each["data"]["amount"] for side in SIDES for each in _documents(backup, f"c_{side}"))
+        named = {each["data"]["photo"] for each in _documents(backup, "c_photos")}
+        files = {each["_id"] for each in _documents(backup, "files.files")}
+    faults = (total != 2 * ACCOUNTS * EACH, named - files, taken.manifest.warnings, files - named)
+    return [name for name, is_there in zip(FAULTS, faults, strict=True) if is_there]
+
+
+def _documents(backup: BackupFile, collection: str) -> list[dict[str, Any]]:
+    return [read_document(each) for each in backup.documents(f"p/{collection}.bson.gz")]
+
+
+def _read_plainly(served: ServedProject) -> int:
+    """The sum as a reader without a moment finds it, who reads one account after the other."""
+    names = [(side, each["_id"]) for side in SIDES for each in served.database[f"c_{side}"].find({}, {"_id": 1})]
+    rows = (served.database[f"c_{side}"].find_one({"_id": name}) or {} for side, name in names)
+    return sum(row["data"]["amount"] for row in rows)
+
+
+async def _open_accounts(served: ServedProject) -> None:
+    for side in SIDES:
+        await _ask(served.http, "/api/collections", served, {"name": side, "schema": {"amount": {"type": "integer"}}})
+        operations = [{"op": "create", "collection": side, "data": {"amount": EACH}}] * ACCOUNTS
+        await _ask(served.http, "/api/batch", served, {"operations": operations})
+    await _ask(served.http, "/api/collections", served, {"name": "photos", "schema": {"photo": {"type": "file"}}})
+    for _ in range(PHOTOS):
+        answer = await served.http.post(
+            "/api/collections/photos/documents", content=_photo(), headers=served.headers | FORM_TYPE
+        )
+        answer.raise_for_status()
+
+
+async def _ask(http: httpx2.AsyncClient, path: str, served: ServedProject, body: Any) -> None:
+    (await http.post(path, json=body, headers=served.headers)).raise_for_status()
+
+
+def _photo() -> bytes:
+    return form(data_part({}), file_part("photo", content=png(400_000)))
+
+
+async def _move(served: ServedProject, chance: random.Random, stopped: asyncio.Event) -> None:
+    """Moves money between the sides, again and again, each time in one transaction."""
+    ids = {side: [each["_id"] for each in served.database[f"c_{side}"].find({}, {"_id": 1})] for side in SIDES}
+    while not stopped.is_set():
+        source, target = chance.sample(SIDES, 2)
+        amount = chance.randint(1, 9)
+        operations = [
+            {"op": "update", "collection": side, "id": chance.choice(ids[side]), "increment": {"amount": change}}
+            for side, change in ((source, -amount), (target, amount))
+        ]
+        await served.http.post("/api/batch", json={"operations": operations}, headers=served.headers)
+        await asyncio.sleep(0.01)
+
+
+async def _replace(served: ServedProject, stopped: asyncio.Event) -> None:
+    """Gives one document after the other another file."""
+    ids = [each["_id"] for each in served.database["c_photos"].find({}, {"_id": 1})]
+    while not stopped.is_set():
+        for name in ids:
+            path = f"/api/collections/photos/documents/{name}"
+            await served.http.patch(path, content=_photo(), headers=served.headers | FORM_TYPE)
+            await asyncio.sleep(0.02)
+
+
+def kill_restores(uri: str, folder: Path, kills: int, *, seed: int) -> Outcome:
+    """Kills `project restore`, and looks for a project that is not all there; then deletes what the command left."""
+    chance, found = random.Random(seed), Counter[str]()  # noqa: S311 - no secret
+    shell = Shell({"MONGODB_URI": uri, "DATABASE_PREFIX": f"{PREFIX}k_", "SECRET_KEY": KEY, "PATH": "/usr/bin"})
+    backup = folder / "k.zip"
+    with MongoClient[dict[str, Any]](uri) as client:
+        system, database = client[f"{PREFIX}k_system"], client[f"{PREFIX}k_p_k"]
+        shell.json("project", "create", "K", "--id", "k")
+        users = [{"_id": f"{number:024x}", "email": f"{number}@x", "data": {}} for number in range(20_000)]
+        database["users"].insert_many(users)
+        shell.json("project", "backup", "k", str(backup))
+        for _ in range(kills):
+            assert shell.run("project", "delete", "k", "--yes").returncode == 0
+            _kill(shell, backup, chance.uniform(0.5, 4.0))
+            is_there = bool(system["projects"].count_documents({"_id": "k", "name": {"$exists": True}}))
+            found["restored before the kill" if is_there else "nothing to see"] += 1
+            found["half"] += is_there and database["users"].count_documents({}) != len(users)
+            if not is_there and shell.run("project", "show", "k").returncode == 0:
+                found["half"] += 1
+            if not system["projects"].count_documents({"_id": "k"}):
+                shell.json("project", "create", "K", "--id", "k")
+        assert shell.run("project", "delete", "k", "--yes").returncode == 0
+        found["ended well afterwards"] = shell.run("project", "restore", str(backup), "--as", "k").returncode == 0
+        found["half"] += database["users"].count_documents({}) != len(users)
+    return {"kills": kills, "half": 0, **found}
+
+
+def _kill(shell: Shell, backup: Path, seconds: float) -> None:
+    command = ["project", "restore", str(backup), "--as", "k"]
+    with start_command(command, shell.environment, stdout=PIPE, stderr=PIPE) as process:
+        try:
+            process.wait(seconds)
+        except TimeoutExpired:
+            process.kill()
+            process.wait()
