@@ -135,7 +135,9 @@ def plain_schema(made: JsonSchema) -> JsonSchema:
     if values.get("type") == "array":
         values["type"] = "string"
     default = made.get("default")
+    if isinstance(default, list):
+        default = ",".join(default)
     return values | {
         "description": " ".join(made["description"].split()),
-        "default": None if default in ([], {}) else default,
+        "default": None if default in ("", {}) else default,
     }

@@ -49,6 +49,7 @@ def test_the_schema_has_bounds_units_and_needs() -> None:
     assert properties["PRIVATE_ACCOUNTS"]["x-needs"] == {"EMAIL_VERIFICATION": "required"}
     assert properties["MAIL_TEXTS"]["default"] is None
     assert (properties["CORS_ORIGINS"]["type"], properties["CORS_ORIGINS"]["default"]) == ("string", None)
+    assert properties["CAPTCHA_ON"]["default"] == "signup"
     assert all(needed in NAMES for needs in NEEDS.values() for needed in needs)
 
 
