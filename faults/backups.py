@@ -51,7 +51,7 @@ def main(
 
 
 async def take_under_writes(uri: str, count: int, *, seed: int) -> Outcome:
-    """How many backups, and how many plain reads of the same sums, were torn."""
+    """Counts the torn backups, and the torn plain reads of the same sums."""
     project_id, key = await make_key(uri, PREFIX, **UNLIMITED)
     async with running(uri, PREFIX) as (app, http):
         with MongoClient[dict[str, Any]](uri) as client:
