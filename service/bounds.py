@@ -527,7 +527,7 @@ MAX_BACKUP_RATIO = Bound(200, "bytes that one byte of a backup's member may beco
 MAX_BACKUP_DEPTH = Bound(
     100, "objects and arrays inside one another in a backup's document", protects=LOOP, past=DAMAGED
 )
-MAX_DOCUMENT_BYTES = Bound(16_777_216, "bytes of a backup's document", protects=MEMORY, past=DAMAGED)
+MAX_BACKUP_DOCUMENT = Bound(16_777_216, "bytes of a backup's document", protects=MEMORY, past=DAMAGED)
 MAX_BACKUP_JSON = Bound(16_777_216, "bytes of a backup's JSON member", protects=MEMORY, past=DAMAGED)
 
 

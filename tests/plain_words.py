@@ -14,7 +14,6 @@ from pathlib import Path
 
 CHECKED = ("service", "faults", "bench", "tests", "clients/python")
 PUBLISHED = {
-    "Who made it happen: the user, or a server with the secret key.",
     "What is not named stays.",
     "What the link is for, and which of the project's REDIRECT_URLS it leads to in the end: without one the first.",
     "What a field holds.",

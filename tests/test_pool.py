@@ -46,6 +46,9 @@ async def test_what_a_test_left_is_gone(pool: Pool, maker: MakeApi, services: Se
     altered.database["users"].drop_index("created_at")
     assert remembered(services, fresh)
     await pool.empty()
+    # As their jobs do, every ten seconds and every minute.
+    await services.traffic.usage.write()
+    await services.base.databases.watch.refresh()
     # Work under way is over soon, and is no memory.
     await until(lambda: not remembered(services, fresh), pause=0.1)
     assert not altered.database.list_collection_names()

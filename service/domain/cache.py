@@ -100,10 +100,10 @@ class Cache(Generic[V]):
             self._weight -= entry[2]
 
     def _sweep_later(self) -> None:
-        """One timer for all entries, at the moment at which the oldest expires."""
+        """One timer for all entries, at the moment at which the oldest expires. It keeps nothing of the request."""
         read_at = next(iter(self._entries.values()))[0]
         delay = max(SWEEP_SECONDS, read_at + self.seconds - monotonic())
-        self._sweeper = asyncio.get_running_loop().call_later(delay, self._sweep)
+        self._sweeper = asyncio.get_running_loop().call_later(delay, self._sweep, context=Context())
 
     def _sweep(self) -> None:
         self._sweeper = None

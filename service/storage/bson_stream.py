@@ -7,7 +7,7 @@ from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.errors import InvalidBSON
 from bson.raw_bson import DEFAULT_RAW_BSON_OPTIONS, RawBSONDocument
 
-from service.bounds import MAX_BACKUP_DEPTH, MAX_DOCUMENT_BYTES
+from service.bounds import MAX_BACKUP_DEPTH, MAX_BACKUP_DOCUMENT
 from service.storage.client import Document
 
 LENGTH_BYTES = 4
@@ -54,7 +54,7 @@ def _read_size(buffer: bytes, position: int) -> int | None:
     if position + LENGTH_BYTES > len(buffer):
         return None
     size = int.from_bytes(buffer[position : position + LENGTH_BYTES], "little")
-    if not EMPTY_BYTES <= size <= MAX_DOCUMENT_BYTES:
+    if not EMPTY_BYTES <= size <= MAX_BACKUP_DOCUMENT:
         raise BadBson(f"have a document of {size} bytes")
     return size
 

@@ -1,14 +1,18 @@
 """Rows N1, N2, N33 and N34: how much one body and one user may hold, and that reading it is linear."""
 
+import ast
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faults.samples import FORM_TYPE, data_part, form
+from service import bounds
 from service.bounds import MAX_NAMES, MAX_USER_BYTES, MAX_VALUES
 from service.errors import Invalid
 from service.schema.strict_json import loads
@@ -185,3 +189,11 @@ async def test_n33_a_user_within_the_bound_is_one_command(fresh_victim: Victim, 
     commands.commands.clear()
     await fresh_victim.as_user("PUT", json={"b": 1})
     assert commands.names == ["findAndModify"]
+
+
+def test_each_bound_has_a_name_of_its_own() -> None:
+    """A second one of the same name would take the place of the first, silently."""
+    tree = ast.parse(Path(bounds.__file__).read_text())
+    assigned = [target for each in tree.body if isinstance(each, ast.Assign) for target in each.targets]
+    names = Counter(target.id for target in assigned if isinstance(target, ast.Name))
+    assert [name for name, times in names.items() if times > 1] == []

@@ -32,8 +32,6 @@ signup and login return, into `Authorization: Bearer <token>`. An error is `{"de
 broken rule. Every answer carries `X-Request-ID`."""
 # The scheme of keys that only name their project.
 PUBLISHABLE_KEY = "publishableKey"
-# The scheme of gateways that introspect tokens.
-PROJECT_BASIC = "projectBasic"
 SECURITY_SCHEMES = {
     Credential.API_KEY.value: {
         "type": "apiKey",
@@ -52,11 +50,6 @@ SECURITY_SCHEMES = {
         "scheme": "bearer",
         "bearerFormat": "JWT",
         "description": "A user's token, for operations on that user; it lives 30 days, unless ACCESS_TOKEN_LIFETIME says less",
-    },
-    PROJECT_BASIC: {
-        "type": "http",
-        "scheme": "basic",
-        "description": "The project's id and its secret key, for introspection",
     },
     Credential.METRICS_TOKEN.value: {
         "type": "http",
@@ -120,7 +113,7 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
         {Credential.API_KEY.value: []},
         {PUBLISHABLE_KEY: []},
     ],
-    Credential.INTROSPECTOR: [{Credential.API_KEY.value: []}, {PROJECT_BASIC: []}],
+    Credential.INTROSPECTOR: [{Credential.API_KEY.value: []}],
     Credential.VISITOR: [],
     Credential.OPERATOR: [{OPERATOR_SESSION: []}, {OPERATOR_TOKEN: []}],
     Credential.OPERATOR_IN_PROJECT: [{OPERATOR_SESSION: []}, {OPERATOR_TOKEN: []}],

@@ -257,4 +257,11 @@ async def test_a_write_that_compares_no_version_refuses_if_match(api: Api, metho
 def test_only_writes_of_one_record_and_of_the_rules_compare_versions() -> None:
     writes = [each for each in ROUTES if isinstance(each, ApiRoute) and each.idempotency_key is not KeyUse.IGNORED]
     compare = {each.operation.id for each in writes if not each.refuses_if_match}
-    assert compare == {"replaceDocument", "mergeDocument", "deleteDocument", "updateProfile", "saveRules"}
+    assert compare == {
+        "replaceDocument",
+        "mergeDocument",
+        "deleteDocument",
+        "updateProfile",
+        "saveRules",
+        "replaceProfileSchema",
+    }

@@ -60,9 +60,13 @@ async function send(path, options) {
   }
 }
 
-/** @param {Response} response @returns {Promise<Answer>} */
-async function read(response) {
-  const body = response.status === 204 ? null : await response.json().catch(() => null);
+/** @param {Response} response @param {Options} options @returns {Promise<Answer>} */
+async function read(response, options) {
+  const body = response.status === 204 ? null : await response.json().catch((error) => {
+    // JSON that was cut short is no answer.
+    if (!response.ok || !response.headers.get("content-type")?.includes("json")) return null;
+    throw options.signal?.aborted ? error : new ApiError(0, null);
+  });
   if (!response.ok) throw new ApiError(response.status, body, response.headers);
   return { body, etag: response.headers.get("etag") ?? "" };
 }
@@ -70,14 +74,14 @@ async function read(response) {
 /** The answer's JSON. Nothing is asked of the operator: for the sign-in itself.
  * @param {string} path @param {Options} [options] @returns {Promise<any>} */
 export async function callOnce(path, options = {}) {
-  return (await read(await send(path, options))).body;
+  return (await read(await send(path, options), options)).body;
 }
 
 /** The answer with its ETag, after a sign-in or a confirmation where one is needed. Raises ApiError.
  * @param {string} path @param {Options} [options] @returns {Promise<Answer>} */
 export async function exchange(path, options = {}) {
   try {
-    return await read(await send(path, options));
+    return await read(await send(path, options), options);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "confirmation_required") await askConfirmation(error);
