@@ -38,14 +38,12 @@ class Captcha:
             raise CaptchaOff
         return new_challenge(self._key(project, flow), project.id, flow)
 
-    async def check(self, project: Project, flow: str, token: str | None) -> None:
+    async def check(self, project: Project, flow: str, token: str) -> None:
         """Raises CaptchaFailed, where the project asks for a CAPTCHA in this flow and the token is no good one."""
         settings = project.settings
         if settings.captcha == "off" or flow not in settings.captcha_on:
             return
-        is_good = (
-            bool(token) and len(token or "") <= MAX_CAPTCHA_TOKEN and await self._judge(project, flow, token or "")
-        )
+        is_good = 0 < len(token) <= MAX_CAPTCHA_TOKEN and await self._judge(project, flow, token)
         CAPTCHA_CHECKS.labels("passed" if is_good else "failed").inc()
         if not is_good:
             raise CaptchaFailed

@@ -90,10 +90,7 @@ class Tokens:
         return project_issuer(self.base_url, project) if project.settings.has_own_issuer else self.base_url
 
     async def verify(self, token: str) -> UserCaller:
-        """The caller of a genuine token that is in force. Raises InvalidToken for every other text.
-
-        Only `kid` is read of an unverified header, and only to find the project (RFC 8725 sections 3.1, 3.8 and 3.10).
-        """
+        """The caller of a genuine token that has not expired. Raises InvalidToken for every other text."""
         project, claims = await self.read(token)
         caller = caller_of(project, claims)
         self._sightings.note(project, claims)
@@ -106,7 +103,10 @@ class Tokens:
         return caller
 
     async def read(self, token: str) -> tuple[Project, dict[str, Any]]:
-        """The project and the claims of a genuine token that has not expired. Raises InvalidToken."""
+        """The project and the claims of a genuine token that has not expired. Raises InvalidToken for every other text.
+
+        Only `kid` is read of an unverified header, and only to find the project (RFC 8725 sections 3.1, 3.8 and 3.10).
+        """
         kid = _key_id(token)
         try:
             project = await self._projects.by_id(kid.partition(".")[0])

@@ -31,7 +31,7 @@ class UserFactor(TypedDict):
 
 
 class UserIdentity(TypedDict):
-    """Of an identity that was not used for long, less is known."""
+    """An identity; a fact that is not known is null."""
 
     id: Id
     provider: str | None

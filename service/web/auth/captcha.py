@@ -24,4 +24,4 @@ async def require_captcha(
     """
     if isinstance(caller, PublishableKeyCaller | UserCaller):
         headers = headers_of(request, HEADER)
-        await services.accounts.captcha.check(caller.project, flow, headers[0] if len(headers) == 1 else sent)
+        await services.accounts.captcha.check(caller.project, flow, headers[0] if len(headers) == 1 else sent or "")

@@ -22,6 +22,7 @@ from service.services import Services
 from service.web.documents.bodies import ImportResult, import_view
 from service.web.documents.examples import IMPORTED
 from service.web.documents.exports import by_server, read_format
+from service.web.http.media_types import read_media_type
 from service.web.http.query_values import refuse_unknown
 from service.web.http.render import Json, leaving_the_rest
 from service.web.openapi.declaration import Content, Parameter, Success
@@ -119,7 +120,7 @@ def _import_format(request: Request, named: str | None) -> FileFormat:
     """Raises Invalid, UnsupportedMedia."""
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMedia("Send the body without Content-Encoding")
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = read_media_type(request)
     wanted = read_format(named) if named is not None else None
     found = wanted if media_type == ANY_BYTES else FORMATS.get(media_type)
     if found is None:

@@ -11,6 +11,7 @@ from service.domain.files.intake import USER_FIELDS, FileFields
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import UnsupportedMedia
 from service.web.http.json_body import confirm_project, read_object
+from service.web.http.media_types import read_media_type
 from service.web.http.multipart import read_parts
 from service.web.http.render import leaving_the_rest
 
@@ -46,7 +47,7 @@ async def read_submission(
 
 
 def is_form(request: Request) -> bool:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
+    return read_media_type(request) == FORM
 
 
 def _require_plain(request: Request) -> None:

@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from service.bounds import MAX_FORM_BYTES
 from service.errors import Invalid, TooLarge, UnsupportedMedia
+from service.web.http.media_types import read_media_type
 
 URLENCODED = "application/x-www-form-urlencoded"
 MAX_FIELDS = 10
@@ -13,7 +14,7 @@ MAX_FIELDS = 10
 
 async def read_urlencoded(request: Request) -> dict[str, str]:
     """The fields; of one that is there twice the last. Raises UnsupportedMedia, TooLarge, Invalid."""
-    if request.headers.get("content-type", URLENCODED).partition(";")[0].strip().lower() != URLENCODED:
+    if read_media_type(request, URLENCODED) != URLENCODED:
         raise UnsupportedMedia(f"Send the form as Content-Type: {URLENCODED}")
     raw = bytearray()
     async for piece in request.stream():

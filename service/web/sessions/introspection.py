@@ -16,6 +16,7 @@ from service.errors import Invalid, IssuerOff
 from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.http.json_body import read_object, validated
+from service.web.http.media_types import read_media_type
 from service.web.http.render import Json
 from service.web.http.urlencoded import URLENCODED, read_urlencoded
 from service.web.openapi.declaration import TEXT, Content, Success, Tag
@@ -44,16 +45,27 @@ EXAMPLE_ACTIVE = {
     "anonymous": False,
     "claims": {},
 }
-EXAMPLE_METADATA = {
-    "issuer": EXAMPLE_ISSUER,
-    "jwks_uri": "https://auth.example.com/auth-collections/jwks/shop",
-    "introspection_endpoint": "https://auth.example.com/auth-collections/introspect",
+# The same for each project.
+COMMON_METADATA = {
     "introspection_endpoint_auth_methods_supported": ["client_secret_basic"],
     "response_types_supported": ["none"],
     "subject_types_supported": ["public"],
     "id_token_signing_alg_values_supported": [ALGORITHM],
     "claims_supported": ["iss", "sub", "aud", "exp", "iat", "jti", "sid", "aal", "amr", "auth_time", "claims"],
 }
+
+
+def describe_issuer(base_url: str, issuer: str, project_id: str) -> dict[str, Any]:
+    """The metadata of a project as an issuer."""
+    return {
+        "issuer": issuer,
+        "jwks_uri": f"{base_url}/auth-collections/jwks/{project_id}",
+        "introspection_endpoint": f"{base_url}/auth-collections/introspect",
+        **COMMON_METADATA,
+    }
+
+
+EXAMPLE_METADATA = describe_issuer("https://auth.example.com", EXAMPLE_ISSUER, "shop")
 
 
 class IntrospectionForm(BaseModel):
@@ -144,7 +156,7 @@ async def introspect_token(
 
 async def _read_token(request: Request) -> str:
     """The token of a form or of JSON. Raises UnsupportedMedia, TooLarge, Invalid."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != URLENCODED:
+    if read_media_type(request) != URLENCODED:
         return validated(IntrospectionForm, await read_object(request)).token
     form = await read_urlencoded(request)
     if "token" not in form:
@@ -171,14 +183,7 @@ async def read_issuer(request: Request, caller: AnonymousCaller, services: Servi
     if not caller.project.settings.has_own_issuer:
         raise IssuerOff
     base_url = services.sessions.tokens.base_url
-    view: IssuerMetadata = {
-        "issuer": project_issuer(base_url, caller.project),
-        "jwks_uri": f"{base_url}/auth-collections/jwks/{caller.project.id}",
-        "introspection_endpoint": f"{base_url}/auth-collections/introspect",
-        "introspection_endpoint_auth_methods_supported": ["client_secret_basic"],
-        "response_types_supported": ["none"],
-        "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": [ALGORITHM],
-        "claims_supported": [*EXAMPLE_METADATA["claims_supported"]],
-    }
-    return Json(view, {"cache-control": "public, max-age=300", "access-control-allow-origin": "*"})
+    view = describe_issuer(base_url, project_issuer(base_url, caller.project), caller.project.id)
+    return Json(
+        cast(IssuerMetadata, view), {"cache-control": "public, max-age=300", "access-control-allow-origin": "*"}
+    )

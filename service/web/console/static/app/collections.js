@@ -35,7 +35,7 @@ export function readCollections(project) {
   return answer;
 }
 
-/** After a change: whoever shows collections reads them again. */
+/** Each part that shows collections reads them again after a change. */
 export function forgetCollections() {
   held.answer = null;
   version.value += 1;

@@ -1,5 +1,5 @@
 /** The forms of saved charts: how each is drawn, with which values it is tried, and whether the overview shows it. They are
- * views, whose state nobody checks: what cannot be read here is as absent. */
+ * views, whose state the service does not check: a state that cannot be read here is as absent. */
 import { call } from "../app/api.js";
 import { pathOf } from "../app/collections.js";
 import { allows } from "../app/session.js";

@@ -12,7 +12,7 @@ import { useLoading } from "../app/loading.js";
 
 /** @type {Draft} `found` is what the edits began from. */
 const NONE = { found: null, edits: {}, faults: {}, conflicts: {}, alert: "" };
-// What is edited survives a look at another page.
+// Edits survive a look at another page.
 const drafts = signal(/** @type {Record<string, Draft>} */ ({}));
 
 addEventListener("beforeunload", (event) => {
