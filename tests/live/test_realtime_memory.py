@@ -80,13 +80,14 @@ def test_v23_refused_first_snapshots_leave_nothing_in_memory(worker: Server) -> 
                 socket.say(type="subscribe", id="m", collection="large")
                 assert socket.next("closed")["code"] == "page_too_large"
 
-    refuse(50)
+    # The first ones fill the allocator's arenas, one for each thread of the worker.
+    refuse(100)
     before = resident(worker)
-    refuse(100)
-    refuse(100)
-    # Freed memory goes back to the system now and then; a leak is there at each look.
+    refuse(150)
+    # A document of the last ones may still be held, and freed memory goes back to the system
+    # now and then; a leak (150 times 4 MiB) is there at each look.
     looks = []
-    for _ in range(3):
+    while len(looks) < 10 and min(looks, default=11) > 10:
         looks.append(resident(worker) - before)
         refuse(5)
     grown = min(looks)
