@@ -13,8 +13,8 @@ from service.storage.factors import Factor, read_listed
 from service.storage.identities import OwnIdentity, read_identity
 from service.storage.users import Identity, StoredUser, read_user
 
-# A text of another form matches no password, such as the address of a provider's user.
-HASH = re.compile(r"\$(?:2|argon2id\$)")
+# The begin of a hash. A text of another form matches no password, such as the address of a provider's user.
+HASH = re.compile(r"\$(?:2|argon2|scrypt\$|fbscrypt\$|pbkdf2-)")
 
 
 @dataclass(frozen=True, slots=True)

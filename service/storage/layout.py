@@ -21,6 +21,8 @@ PROFILE = "profile"
 # The beginning of the name of a MongoDB collection with documents.
 DOCUMENTS = "c_"
 
+# The hashes of other programs begin with $argon2, $fbscrypt$, $pbkdf2- or $scrypt$; an address may, too.
+FOREIGN_HASH = {"password": {"$gte": "$a", "$lt": "$t"}}
 USER_INDEXES = (
     IndexModel([("email", ASCENDING)], name="email", unique=True),
     # One key for each identity of a user, and no two users with the same one.
@@ -43,6 +45,8 @@ USER_INDEXES = (
         unique=True,
         partialFilterExpression={"passkeys.id": {"$exists": True}},
     ),
+    # Tells at once that no hash but bcrypt's is left; it has the users with another one.
+    IndexModel([("password", ASCENDING)], name="foreign_hashes", partialFilterExpression=FOREIGN_HASH),
     IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
     # Serves equality, ranges, lists and relation ids on any field of the free-form data.
     IndexModel([("data.$**", ASCENDING)], name="data"),

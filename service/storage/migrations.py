@@ -8,6 +8,7 @@ To add a step, append a `Migration` to `PROJECT_MIGRATIONS` or `SYSTEM_MIGRATION
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,7 @@ from service.storage.client import Database, Document, within
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.files.stored import FILES
 from service.storage.flows import ensure_flow_indexes
-from service.storage.layout import MIGRATIONS, PROFILE, USERS
+from service.storage.layout import FOREIGN_HASH, MIGRATIONS, PROFILE, USERS
 from service.storage.leases import Leases
 from service.storage.operator_indexes import ensure_operator_indexes
 from service.storage.records import translated
@@ -35,6 +36,7 @@ from service.storage.views import ensure_view_indexes
 STEP_SECONDS = 3_600.0
 LOOK_SECONDS = 0.5
 VERSION = "version"
+FOREIGN = "foreign_hashes"
 BATCH = 500
 OLDER: Document = {"files": {"$exists": False}}
 
@@ -138,6 +140,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("events, which tell what happened to users", ProjectDatabase.ensure_indexes),
     Migration("passkeys, each of one user", ProjectDatabase.ensure_indexes),
     Migration("addresses verified that a provider asserted", verify_asserted_addresses),
+    Migration("the index of hashes that other programs made", ProjectDatabase.ensure_indexes),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),
@@ -154,18 +157,26 @@ Step = tuple[str, Callable[[], Awaitable[None]]]
 
 @dataclass(frozen=True, slots=True)
 class DataState:
-    """The number of steps that a project's database has behind it, and whether it has a schema of profiles."""
+    """The number of steps that a project's database has behind it, and whether it has a schema of profiles.
+
+    `has_foreign_hashes` while a user has a hash of a password that is not bcrypt's.
+    """
 
     number: int
     has_profile: bool
+    has_foreign_hashes: bool
 
 
 async def read_state(project: ProjectDatabase) -> DataState:
-    """Raises Unavailable. Both are read in one round trip, with each project that is not remembered."""
+    """Raises Unavailable. All is read in one round trip, with each project that is not remembered."""
     profile = {"$unionWith": {"coll": PROFILE, "pipeline": [{"$project": {"_id": 1}}]}}
-    stages: list[Document] = [{"$match": {"_id": VERSION}}, profile]
-    rows = {row["_id"]: row for row in await project.records(MIGRATIONS).aggregate(stages, size=2)}
-    return DataState(int(rows.get(VERSION, {}).get("number", 0)), USERS in rows)
+    # An address may begin as a hash does; it has an @, and no hash has one.
+    match = {"$and": [FOREIGN_HASH, {"password": {"$not": re.compile("@")}}]}
+    named: list[Document] = [{"$match": match}, {"$limit": 1}, {"$project": {"_id": {"$literal": FOREIGN}}}]
+    foreign = {"$unionWith": {"coll": USERS, "pipeline": named}}
+    stages: list[Document] = [{"$match": {"_id": VERSION}}, profile, foreign]
+    rows = {row["_id"]: row for row in await project.records(MIGRATIONS).aggregate(stages, size=3)}
+    return DataState(int(rows.get(VERSION, {}).get("number", 0)), USERS in rows, FOREIGN in rows)
 
 
 async def read_version(database: Database) -> int:

@@ -194,7 +194,7 @@ async def test_what_is_cut_short_goes_on_where_it_stopped(
         ({"email": 5}, "email: must be text"),
         ({"email": "a@b.co"}, "give either password or password_hash"),
         ({"email": "a@b.co", "password": "1234567"}, "Password must have at least 8 characters"),
-        ({"email": "a@b.co", "password_hash": "$1$md5"}, "password_hash: must be a bcrypt hash"),
+        ({"email": "a@b.co", "password_hash": "$1$md5"}, "password_hash: must be a hash of bcrypt"),
         ({"email": "a@b.co", "password": "long enough", "oauth_id": "1"}, "oauth_id: oauth_id cannot be set here"),
         (
             {"email": "a@b.co", "password_hash": "$argon2id$v=19$m=1048576,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNo"},

@@ -6,7 +6,6 @@ from datetime import datetime
 from service.domain.access.caller import UserCaller
 from service.domain.accounts import Accounts
 from service.domain.accounts.changes import Author
-from service.domain.accounts.password_hashes import is_hash
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.users import OpenedSession, check_present, sign_in
 from service.domain.projects.lookup import Project
@@ -15,7 +14,7 @@ from service.domain.sessions.pending import Recognized
 from service.domain.sessions.sessions import Client
 from service.domain.sessions.step_up import require_recent
 from service.errors import Invalid, InvalidToken, StepUpRequired
-from service.storage.accounts import AccountChange
+from service.storage.accounts import HASH, AccountChange
 from service.storage.users import Credentials
 
 NOTICE = "password_changed"
@@ -67,7 +66,7 @@ async def _recognize(accounts: Accounts, caller: UserCaller, present: str | None
     credentials = await caller.project.users.find_own_credentials(caller.user_id)
     if credentials is None or not caller.is_in_force(credentials.user):
         raise InvalidToken
-    if not is_hash(credentials.password):
+    if not HASH.match(credentials.password):
         await require_recent(caller)
     else:
         await check_present(accounts, caller.project, credentials, present, client)

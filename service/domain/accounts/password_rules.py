@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
+from service.domain.accounts.password_hashes import MAX_PASSWORD_BYTES
 from service.domain.projects.settings import ProjectSettings
 from service.errors import Location, Violation
 

@@ -7,12 +7,18 @@ from typing import TypeVar
 import bcrypt
 
 from service.bounds import MAX_HASHES_WAITING
-from service.domain.accounts.password_hashes import is_argon2id, matches_argon2id
+from service.domain.accounts.password_hashes import (
+    MAX_PASSWORD_BYTES,
+    NO_KEYS,
+    SignerKeys,
+    is_foreign,
+    is_outdated,
+    matches,
+)
 from service.domain.background import background_threads
 from service.domain.shares import Turns
 from service.observe.metrics import HASHES, HASHES_WAITING
 
-MAX_PASSWORD_BYTES = 72
 RETRY_AFTER_SECONDS = 5
 
 T = TypeVar("T")
@@ -39,17 +45,21 @@ class Passwords:
             await self._run(project_id, lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self._cost)))
         ).decode()
 
-    async def verify(self, password: str, stored: str, project_id: str = "") -> bool:
+    async def verify(self, password: str, stored: str, project_id: str = "", keys: SignerKeys = NO_KEYS) -> bool:
         """True if `password` is the one `stored` was made from. A text that no hash can match takes as long.
 
-        `stored` of a provider's user is an e-mail address, not a hash. Raises Busy.
+        `stored` of a provider's user is an e-mail address, not a hash. `keys` are the project's. Raises Busy.
         """
         raw = password.encode()
-        if is_argon2id(stored):
-            return await self._run(project_id, lambda: matches_argon2id(raw, stored))
+        if is_foreign(stored):
+            return await self._run(project_id, lambda: matches(raw, stored, keys))
         possible = stored.startswith("$2") and len(raw) <= MAX_PASSWORD_BYTES and b"\0" not in raw
         expected = stored.encode() if possible else self._decoy
         return await self._run(project_id, lambda: bcrypt.checkpw(raw if possible else b"x", expected)) and possible
+
+    def is_outdated(self, stored: str) -> bool:
+        """True if a new hash should take the place of one that was just found right."""
+        return is_outdated(stored, self._cost)
 
     async def _run(self, project_id: str, work: Callable[[], T]) -> T:
         with HASHES_WAITING.track_inprogress(), HASHES.time():

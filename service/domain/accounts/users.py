@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from time import monotonic
 from typing import Any
 
 from service.domain.access.caller import KeyCaller, PublishableKeyCaller
 from service.domain.accounts import Accounts
-from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.password_rules import check_length, check_password
 from service.domain.accounts.profile import RESERVED, check_profile, list_not_writable, refuse_wrapped, sign_files
 from service.domain.files.files import Submission
@@ -41,6 +41,8 @@ from service.storage.users import FIRST_VERSION, Credentials, NewUser, StoredUse
 # By the names of those for codes, so they are the same counters.
 GUESSES = tuple(replace(policy, what=policy.what.replace("codes", "passwords and codes")) for policy in MISTAKES)
 REFUSALS = (UserNotFound, WrongCredentials, WrongPassword)
+# In a project with hashes of other programs: seconds after its begin at which a refused login ends, at the first not over.
+REFUSAL_ENDS = (1.0, 2.0)
 # The longest wait of `_blur`.
 BLUR_MICROSECONDS = 20_000
 
@@ -143,13 +145,13 @@ async def _check_files(accounts: Accounts, caller: KeyCaller, data: Mapping[str,
 
 async def log_in(accounts: Accounts, project: Project, email: str, password: str, client: Client) -> OpenedSession:
     """Raises UserNotFound, WrongCredentials, LimitExceeded, AccountDisabled, EmailNotVerified, Busy."""
-    async with count_guess(accounts.flows, project, email):
+    async with _end_alike(project), count_guess(accounts.flows, project, email):
         credentials = await project.users.find_credentials(email)
         if credentials is None and not project.settings.hides_accounts:
             raise UserNotFound
         # Without an account the check takes as long as a wrong password.
         stored = credentials.password if credentials is not None else ""
-        is_right = await accounts.passwords.verify(password, stored, project.id)
+        is_right = await accounts.passwords.verify(password, stored, project.id, project.signer_keys)
         if credentials is None or not is_right:
             refusal = WrongCredentials()
             if credentials is not None:
@@ -157,13 +159,13 @@ async def log_in(accounts: Accounts, project: Project, email: str, password: str
             if project.settings.hides_accounts:
                 await _blur()
             raise refusal
-    if is_argon2id(credentials.password):
+    if accounts.passwords.is_outdated(credentials.password):
         await _adopt(accounts, project, credentials, password)
     return await sign_in(accounts, project, credentials.user, client, credentials.state)
 
 
 async def _adopt(accounts: Accounts, project: Project, credentials: Credentials, password: str) -> None:
-    """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
+    """Replaces a hash that is imported or cheaper, unless bcrypt cannot read the whole password, or all are busy."""
     if not check_length(password, 0):
         with suppress(Busy):
             hashed = await accounts.passwords.hash(password, project.id)
@@ -177,7 +179,7 @@ async def check_present(
     if password is None:
         raise WrongPassword
     async with count_guess(accounts.flows, project, credentials.user.email):
-        if not await accounts.passwords.verify(password, credentials.password, project.id):
+        if not await accounts.passwords.verify(password, credentials.password, project.id, project.signer_keys):
             refusal = WrongPassword()
             accounts.sessions.note_refusal(project, credentials.user.id, client, refusal)
             raise refusal
@@ -216,6 +218,19 @@ async def _insert_and_keep(project: Project, new: NewUser, upload: Upload | None
         return user
 
     return await (project.database.in_transaction(insert) if upload is None else upload.publish(insert))
+
+
+@asynccontextmanager
+async def _end_alike(project: Project) -> AsyncIterator[None]:
+    """Around a login: where other programs' hashes are left, whose checks take times of their own, refusals end at one time."""
+    begun = monotonic()
+    try:
+        yield
+    except (UserNotFound, WrongCredentials):
+        if project.has_foreign_hashes:
+            passed = monotonic() - begun
+            await sleep(next((end - passed for end in REFUSAL_ENDS if end > passed), 0))
+        raise
 
 
 async def _blur() -> None:

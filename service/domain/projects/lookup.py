@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -41,7 +42,8 @@ class Project:
 
     `other_keys` sign none, but their tokens are good: the next one is the first of them, where there is one. `providers` are
     those beside the one of the IDP settings, by their names. `has_profile` is False where no schema of profiles was ever
-    declared, and None where that was not read.
+    declared, and None where that was not read. `has_foreign_hashes` while a user has a
+    hash of a password that is not bcrypt's; `signer_keys` check those of Firebase.
     """
 
     id: str
@@ -53,6 +55,8 @@ class Project:
     other_keys: tuple[ECKey, ...] = ()
     providers: Mapping[str, Provider] = field(default_factory=dict)
     has_profile: bool | None = None
+    has_foreign_hashes: bool = False
+    signer_keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     users: Users = field(init=False, repr=False)
     identities: Identities = field(init=False, repr=False)
 
@@ -134,7 +138,7 @@ class Projects:
         project = self.opened(record)
         state = await check_project(project.id, project.database)
         self._migrator.note(project.id)
-        return replace(project, has_profile=state.has_profile)
+        return replace(project, has_profile=state.has_profile, has_foreign_hashes=state.has_foreign_hashes)
 
     async def write_key_uses(self) -> None:
         """Writes the last use of each key that was read since the last call, which a key in use is every five seconds."""
@@ -196,8 +200,12 @@ class Projects:
             database=self._databases.project(project_id),
             created_at=record["created_at"],
             other_keys=tuple(self._open_key(project_id, sealed) for sealed in _other_keys(record)),
+            signer_keys={name: self._open_signer(project_id, name, each) for name, each in _signers(record)},
             providers={name: self._open_provider(project_id, name, each) for name, each in _providers(record)},
         )
+
+    def _open_signer(self, project_id: str, name: str, sealed: str) -> bytes:
+        return b64decode(self._secret_box.open(sealed, f"{project_id}/signer_keys/{name}"))
 
     def _open_provider(self, project_id: str, name: str, record: dict[str, Any]) -> Provider:
         values = {
@@ -218,6 +226,10 @@ def _weigh(project: Project) -> int:
 def _providers(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """By the time at which each was first set."""
     return sorted(record.get("providers", {}).items(), key=lambda item: item[1]["created_at"])
+
+
+def _signers(record: dict[str, Any]) -> list[tuple[str, str]]:
+    return sorted(record.get("signer_keys", {}).items())
 
 
 def _other_keys(record: dict[str, Any]) -> list[str]:

@@ -16,7 +16,10 @@ from service.web.openapi.shapes import Data, Time
 
 HashText = Annotated[
     str,
-    Field(description="Of bcrypt or argon2id, as another program stored it", json_schema_extra={"format": "password"}),
+    Field(
+        description="Of bcrypt, argon2, scrypt or pbkdf2, as stored by another program",
+        json_schema_extra={"format": "password"},
+    ),
 ]
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
+from service.domain.accounts.password_hashes import MAX_PASSWORD_BYTES
 from service.domain.projects.settings import ProjectSettings
 
 MIN_PASSWORD = ProjectSettings.model_fields["password_min_length"].default

@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_OPERATOR_ROLES, MAX_SCOPES
-from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
+from service.domain.accounts.password_hashes import MAX_PASSWORD_BYTES
 from service.domain.operators.administration import OperatorChange
 from service.domain.operators.factors import Proof
 from service.domain.operators.invitations import Acceptance
