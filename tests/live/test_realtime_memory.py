@@ -86,7 +86,7 @@ def test_v23_refused_first_snapshots_leave_nothing_in_memory(worker: Server) -> 
     refuse(150)
     # A document of the last ones may still be held, and freed memory goes back to the system
     # now and then; a leak (150 times 4 MiB) is there at each look.
-    looks = []
+    looks: list[float] = []
     while len(looks) < 10 and min(looks, default=11) > 10:
         looks.append(resident(worker) - before)
         refuse(5)
