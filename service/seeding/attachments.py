@@ -9,6 +9,7 @@ from typing import Any
 
 import aiofiles
 
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.documents import Documents
 from service.domain.documents.reader import Engine
 from service.domain.files.files import Files, Submission
@@ -95,7 +96,7 @@ class Attachments:
     async def create(self, project: Project, collection: str, data: Mapping[str, Any], paths: FilePaths) -> None:
         """Raises what `Documents.create` and `Files.store_files` do."""
         async with self._store(project, collection, new_id(), data, paths) as sent:
-            documents = Documents(self.documents.of_server(project, collection))
+            documents = Documents(self.documents.of_server(SecretKeyCaller(project), collection))
             await documents.create(sent.data, id_=sent.owner, upload=sent.upload)
 
     async def change(
@@ -103,7 +104,7 @@ class Attachments:
     ) -> None:
         """Sets the fields of `data` and of `paths`. Raises as `create`."""
         async with self._store(project, collection, id_, data, paths) as sent:
-            documents = Documents(self.documents.of_server(project, collection))
+            documents = Documents(self.documents.of_server(SecretKeyCaller(project), collection))
             await documents.change(id_, SetFields(sent.data), upload=sent.upload)
 
     @asynccontextmanager

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.collections.catalog import DeclaredCollection
 from service.domain.documents.documents import Documents
 from service.domain.documents.reader import Engine
@@ -98,7 +99,9 @@ async def _find(target: Destination, forms: Sequence[RowData]) -> dict[str, Stor
     if target.collection is None or target.project is None or not forms:
         return {}
     values = {name: [form[name] for form in forms] for name in target.source.key}
-    found = await Documents(target.documents.of_server(target.project, target.name)).find_by_values(values)
+    found = await Documents(target.documents.of_server(SecretKeyCaller(target.project), target.name)).find_by_values(
+        values
+    )
     return {key_of(document.data, target.source): document for document in found}
 
 
@@ -107,7 +110,7 @@ async def _create(target: Destination, new: Sequence[SeedDocument], report: Repo
     plain = [document for document in new if not document.paths]
     outcomes: Sequence[StoredDocument | ServiceError | None] = [None] * len(plain)
     if plain and target.project is not None and not dry_run:
-        documents = Documents(target.documents.of_server(target.project, target.name))
+        documents = Documents(target.documents.of_server(SecretKeyCaller(target.project), target.name))
         outcomes = await documents.create_each([document.data for document in plain])
     _report_created(target, plain, outcomes, report)
     for start in range(0, len(attached), UPLOADS_AT_ONCE):
@@ -172,7 +175,7 @@ async def _change(target: Destination, project: Project, id_: str, data: RowData
     if paths:
         await target.attachments.change(project, target.name, id_, data, paths)
     else:
-        await Documents(target.documents.of_server(project, target.name)).change(id_, SetFields(data))
+        await Documents(target.documents.of_server(SecretKeyCaller(project), target.name)).change(id_, SetFields(data))
 
 
 def reason(error: ServiceError) -> str:

@@ -14,6 +14,7 @@ from PIL import Image
 from pymongo import MongoClient
 
 from faults.samples import PNG, png
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.documents import Documents
 from service.domain.files.signed_urls import FileLink
 from service.domain.projects.admin import ProjectAdmin
@@ -390,7 +391,7 @@ async def thumbnail_size(services: Services) -> tuple[int, int]:
     """The size of the thumbnail of one of the demo's portraits."""
     project = await services.base.projects.by_id("demo")
     valjean = {"user_id": [user_id("demo", "valjean@example.com")]}
-    (found,) = await Documents(services.documents.of_server(project, "portraits")).find_by_values(valjean)
+    (found,) = await Documents(services.documents.of_server(SecretKeyCaller(project), "portraits")).find_by_values(valjean)
     thumb, _ = await services.variants.find_readable(found.data["picture"], FileLink(variant="thumb"))
     pieces = await services.files.read(project, thumb, 0, thumb.length)
     return Image.open(io.BytesIO(b"".join([piece async for piece in pieces]))).size

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from service.domain.audit.origin import AuditActor
-from service.domain.permissions import Rights
+from service.domain.permissions import Area, Level, Rights
 from service.domain.projects.lookup import Project
+from service.errors import PermissionRequired
 from service.storage.users import StoredUser, UserFacts
 
 
@@ -81,6 +82,11 @@ class OperatorCaller(SecretKeyCaller):
 
     admin: AdminCaller
     is_allowed: Callable[[], Awaitable[bool]] = field(compare=False, repr=False)
+
+    def require(self, area: Area, level: Level) -> None:
+        """Raises PermissionRequired where roles or scopes lack this in the project."""
+        if not self.admin.rights.allows(self.project.id, area, level):
+            raise PermissionRequired(f"{self.project.id}:{area}:{level}")
 
 
 # Callers that send an API key.

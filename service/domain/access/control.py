@@ -10,7 +10,13 @@ from typing import Any
 
 from service.bounds import MAX_KNOWN_PERMISSIONS, MAX_KNOWN_RULES
 from service.domain.access.agreement import compile_rules
-from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
+from service.domain.access.caller import (
+    OperatorCaller,
+    ProjectCaller,
+    PublishableKeyCaller,
+    SecretKeyCaller,
+    UserCaller,
+)
 from service.domain.access.caller_values import (
     KnownSets,
     KnownUsers,
@@ -25,6 +31,7 @@ from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.domain.steps import run_in_steps
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, Unauthorized
 from service.observe.requests import note_refusal
+from service.query.shapes import Shape
 from service.query.tree import Tree
 from service.rules.compiled import CompiledRules, make_values, read_needs
 from service.rules.permissions import EVERYTHING, Permissions
@@ -179,6 +186,8 @@ class AccessControl:
 
     def make_see(self, caller: ProjectCaller, name: str, permissions: Permissions, *, since: float = -inf) -> See:
         """Shows the shapes of collections to a caller who has these permissions of the collection `name`."""
+        if isinstance(caller, OperatorCaller):
+            return _make_see_of_operator(caller)
 
         async def see(names: Sequence[str]) -> Seen:
             known: dict[str, Permissions | None] = {name: permissions}
@@ -280,6 +289,28 @@ class AccessControl:
     ) -> Sets:
         project, principal, rules = caller.project, name_principal(caller), compiled.rules.sets
         return {name: await self._sets.find(project, principal, rules[name], own, since=since) for name in names}
+
+
+def require_users_read(caller: ProjectCaller, name: str) -> None:
+    """Raises PermissionRequired for an operator who may not read `users`, where `name` is that.
+
+    The scope of a token may hold the data of a project without its users; no role does.
+    """
+    if name == USERS and isinstance(caller, OperatorCaller):
+        caller.require("users", "read")
+
+
+def _make_see_of_operator(caller: OperatorCaller) -> See:
+    """Shows all shapes. That of users is refused where a query names it, not where it could be reached."""
+
+    def seen(name: str, shape: Shape) -> Shape:
+        require_users_read(caller, name)
+        return shape
+
+    async def see(_names: Sequence[str]) -> Seen:
+        return seen
+
+    return see
 
 
 def _weigh_rules(compiled: CompiledRules) -> int:

@@ -6,7 +6,7 @@
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.access.control import AccessControl, require
+from service.domain.access.control import AccessControl, require, require_users_read
 from service.domain.collections.catalog import Catalogs
 from service.domain.projects.lookup import Project
 from service.errors import AggregationNotFound, Invalid, Location
@@ -57,8 +57,9 @@ async def find_shape(
 ) -> Shape:
     """The records of the collection `name`, or of users, as the caller may see them.
 
-    Raises CollectionNotFound; and what `AccessControl.permissions` raises, Unauthorized and Forbidden.
+    Raises CollectionNotFound; PermissionRequired; and what `AccessControl.permissions` raises, Unauthorized and Forbidden.
     """
+    require_users_read(caller, name)
     permissions = await access.permit(caller, name)
     if name == USERS.collection:
         return see_shape(ACCOUNTS, permissions)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from service.bounds import MAX_BULK
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.changes import explain_misfit, fields_of, operations_of, prepare_change
 from service.domain.documents.file_changes import settle_files, touches_files
 from service.domain.documents.reader import Engine, TargetCollection
 from service.domain.documents.writes import CHANGED, Change, Update
 from service.domain.documents.writing import Misfit, as_client_error, lacks_version
-from service.domain.projects.lookup import Project
 from service.errors import CountChanged, Invalid, RejectedByValidator, ServiceError, TooLarge, Unavailable, Violation
 from service.query.commands import page
 from service.query.cursor import write_cursor
@@ -68,27 +68,29 @@ class _Run:
     change: Change | None
 
 
-async def preview_bulk(engine: Engine, project: Project, name: str, write: BulkWrite) -> Preview:
+async def preview_bulk(engine: Engine, caller: SecretKeyCaller, name: str, write: BulkWrite) -> Preview:
     """Changes nothing. Raises as `write_bulk`, of all but the writes."""
-    return await _count(await _prepare(engine, project, name, write))
+    return await _count(await _prepare(engine, caller, name, write))
 
 
-async def write_bulk(engine: Engine, project: Project, name: str, write: BulkWrite, *, expect: int) -> BulkResult:
+async def write_bulk(
+    engine: Engine, caller: SecretKeyCaller, name: str, write: BulkWrite, *, expect: int
+) -> BulkResult:
     """At most MAX_BULK documents; what chunks before changed stays changed, whatever is raised.
 
     Raises CollectionNotFound, Busy, CountChanged, Invalid, DuplicateValue, QueryTooSlow, Unavailable.
     """
-    async with engine.transfers.take(project.id):
-        run = await _prepare(engine, project, name, write)
+    async with engine.transfers.take(caller.project.id):
+        run = await _prepare(engine, caller, name, write)
         matched = (await _count(run)).matched
         if write.query.cursor is None and matched != expect:
             raise CountChanged(matched)
         return await _write_chunks(run, matched, write.fingerprint)
 
 
-async def _prepare(engine: Engine, project: Project, name: str, write: BulkWrite) -> _Run:
+async def _prepare(engine: Engine, caller: SecretKeyCaller, name: str, write: BulkWrite) -> _Run:
     """By the definition as it is stored now; the related records as they are now."""
-    reader = engine.of_server(project, name)
+    reader = engine.of_server(caller, name)
     target = await reader.newest_target()
     change = write.change
     if change is not None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.reader import Engine
-from service.domain.projects.lookup import Project
 from service.query.commands import stages_of_all
 from service.query.matching import is_streamed, whole_filter
 from service.query.nodes import BoundQuery, ListQuery
@@ -28,12 +28,12 @@ class Export:
         await self.held.aclose()
 
 
-async def open_export(engine: Engine, project: Project, name: str, query: ListQuery) -> Export:
+async def open_export(engine: Engine, caller: SecretKeyCaller, name: str, query: ListQuery) -> Export:
     """The first documents are read before this returns, so that what goes wrong at once is an answer.
 
-    Raises CollectionNotFound, Invalid, Busy, QueryTooSlow, Unavailable.
+    Raises CollectionNotFound, Invalid, PermissionRequired, Busy, QueryTooSlow, Unavailable.
     """
-    reader = engine.of_server(project, name)
+    reader, project = engine.of_server(caller, name), caller.project
     collection = await reader.collection()
     show = partial(project.database.file_urls.show_fields, fields=collection.files)
     bound = await reader.bind(query)

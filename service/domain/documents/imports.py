@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.creation import CreateResult
 from service.domain.documents.documents import Documents
 from service.domain.documents.import_rows import ImportRow, ImportTarget, Layout, find_ids, read_rows, violations_of
@@ -39,7 +40,7 @@ async def import_documents(
     Batches that were stored stay stored, whatever is raised later. A dry run stores nothing.
     """
     async with engine.transfers.take(project.id):
-        documents = Documents(engine.of_server(project, name))
+        documents = Documents(engine.of_server(SecretKeyCaller(project), name))
         collection = (await documents.reader.newest_target()).collection
         if by is not None:
             _check_unique(by, collection.fields)

@@ -61,13 +61,13 @@ class Engine:
         Raises what `AccessControl.permissions` raises; Unauthorized and Forbidden where no rule lets the caller do it.
         """
         if isinstance(caller, SecretKeyCaller):
-            return self.of_server(caller.project, name)
+            return self.of_server(caller, name)
         began = moment() if began is None else began
         return Reader(self, caller, name, await self.access.permit(caller, name, action, since=began), began)
 
-    def of_server(self, project: Project, name: str) -> "Reader":
-        """The reader of the service itself and of the project's servers."""
-        return Reader(self, SecretKeyCaller(project), name, EVERYTHING, moment())
+    def of_server(self, caller: SecretKeyCaller, name: str) -> "Reader":
+        """The reader of the service itself, of the project's servers, and of operators."""
+        return Reader(self, caller, name, EVERYTHING, moment())
 
 
 @dataclass(slots=True, eq=False)

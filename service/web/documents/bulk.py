@@ -111,11 +111,11 @@ async def _write(
         query = replace(query, cursor=read_cursor(cursor, asked))
     write = BulkWrite(query, change, asked)
     if options.get("dry_run") == "true":
-        return Json(_preview_view(await preview_bulk(services.documents, caller.project, name, write)))
+        return Json(_preview_view(await preview_bulk(services.documents, caller, name, write)))
     if form.expect is None and cursor is None:
         msg = "Say how many documents there are, as ?dry_run=true tells"
         raise Invalid.one(("body", "expect"), msg, type_="missing")
-    result = await write_bulk(services.documents, caller.project, name, write, expect=form.expect or 0)
+    result = await write_bulk(services.documents, caller, name, write, expect=form.expect or 0)
     return Json(_result_view(result))
 
 

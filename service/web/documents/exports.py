@@ -81,7 +81,7 @@ async def export_documents(request: Request, caller: SecretKeyCaller, services: 
     """Export documents."""
     query, format_ = _read_export(request)
     name = request.path_params["name"]
-    export = await open_export(services.documents, caller.project, name, query)
+    export = await open_export(services.documents, caller, name, query)
     headers = {
         "content-type": MEDIA_TYPES[format_],
         "content-disposition": content_disposition(f"{name}.{format_.value}", inline=False),

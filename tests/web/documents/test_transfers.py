@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents import import_rows
 from service.domain.documents.exports import open_export
 from service.query.nodes import Count, ListQuery, SortKey
@@ -99,7 +100,7 @@ async def test_an_export_is_of_one_moment(things: Api, services: Services, monke
     """A write during the export is not in it, and removes nothing from it."""
     monkeypatch.setattr("service.storage.snapshots.BATCH", 10)
     await send(things, lines(*({"sku": f"a{number:03}", "n": 0} for number in range(40))))
-    opened = await open_export(services.documents, things.project, "things", EVERYTHING)
+    opened = await open_export(services.documents, SecretKeyCaller(things.project), "things", EVERYTHING)
     seen = [(await anext(opened.documents)).data["sku"]]
     things.database["c_things"].update_many({}, {"$set": {"data.n": 1}})
     things.database["c_things"].delete_many({"data.sku": {"$gte": "a030"}})
@@ -345,7 +346,7 @@ async def test_n7_a_project_has_two_transfers_at_once_and_others_have_theirs(thi
 async def test_an_export_that_nobody_reads_to_its_end_gives_back_what_it_holds(things: Api, services: Services) -> None:
     await send(things, lines(*({"sku": f"a{number}"} for number in range(5))))
     for _ in range(5):
-        opened = await open_export(services.documents, things.project, "things", EVERYTHING)
+        opened = await open_export(services.documents, SecretKeyCaller(things.project), "things", EVERYTHING)
         await anext(opened.documents)
         await opened.close()
         await opened.close()

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.documents import Documents
 from service.schema.json_schema import validator
 from service.services import Services
@@ -150,7 +151,7 @@ async def test_a_write_mends_a_validator_that_an_older_worker_put_back(api: Api,
 
 async def test_a_batch_mends_it_too(api: Api, id_: str, services: Services) -> None:
     _as_before(api)
-    first, second = await Documents(services.documents.of_server(api.project, "things")).create_each(
+    first, second = await Documents(services.documents.of_server(SecretKeyCaller(api.project), "things")).create_each(
         [{"n": 1}, {"n": "x"}]
     )
     assert getattr(first, "version", first) == 1
