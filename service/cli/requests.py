@@ -21,7 +21,6 @@ requests_app = typer.Typer(
 ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 Failed = Annotated[bool, typer.Option("--failed", help="Only requests that were refused or failed.")]
 FOLLOW_SECONDS = 1.0
-MAX_FOLLOWED = 200
 
 
 @requests_app.command("list")
@@ -51,14 +50,13 @@ def follow(project_id: ProjectId, failed: Failed = False) -> None:
 
     async def read(services: "Services") -> None:
         await services.base.admin.find(project_id)
-        wanted = _filter(project_id, failed)
-        newest = (await services.traffic.log.page(wanted, limit=1)).rows
-        last = newest[0]["_id"] if newest else "0" * 24
+        requests = services.traffic.live.follow(_filter(project_id, failed))
         while True:
-            rows = await services.traffic.log.newer(wanted, last, limit=MAX_FOLLOWED)
+            rows, skipped = await requests.look()
             for each in _shown(rows):
                 typer.echo(_line(each))
-            last = rows[-1]["_id"] if rows else last
+            if skipped:
+                typer.echo(f"{skipped} more requests are not shown", err=True)
             await asyncio.sleep(FOLLOW_SECONDS)
 
     run_command(read, only_reads=True)

@@ -104,24 +104,20 @@ class RequestLogStore:
         match = wanted.match()
         if after is not None:
             match["_id"] = {**match.get("_id", {}), "$lt": after}
-        return await self._find(match, DESCENDING, limit)
+        return await self._find(match, limit)
 
-    async def newer(self, wanted: RequestFilter, than: str, *, limit: int) -> Sequence[Mapping[str, Any]]:
-        """At most `limit` requests after the one with that id, the oldest first. Raises QueryTooSlow."""
-        match = wanted.match()
-        match["_id"] = {**match.get("_id", {}), "$gt": than}
-        return await self._find(match, ASCENDING, limit)
-
-    async def recent(self, project_id: str, since: datetime, *, limit: int) -> Sequence[Mapping[str, Any]]:
-        """The newest requests of a project from `since` on, and the records of those that no worker wrote.
+    async def recent(self, wanted: RequestFilter, since: datetime, *, limit: int) -> Sequence[Mapping[str, Any]]:
+        """The newest of the wanted requests that were written from `since` on, and the records of those that no worker
+        wrote, as far as the filter holds for these.
 
         Raises QueryTooSlow.
         """
-        match: Document = {"project_id": {"$in": [project_id, SKIPPED]}, "_id": {"$gte": _first_id(since)}}
-        return await self._find(match, DESCENDING, limit)
+        written: Document = {"project_id": {"$in": [wanted.project_id, SKIPPED]}, "_id": {"$gte": _first_id(since)}}
+        return await self._find({**wanted.match(), **written}, limit)
 
-    async def _find(self, match: Document, order: int, limit: int) -> list[Document]:
-        command: Document = {"find": REQUESTS, "filter": match, "sort": {"_id": order}, "limit": limit}
+    async def _find(self, match: Document, limit: int) -> list[Document]:
+        """The newest first."""
+        command: Document = {"find": REQUESTS, "filter": match, "sort": {"_id": DESCENDING}, "limit": limit}
         return await Records(self._requests).page({**command, "batchSize": limit + 1}, seconds=PAGE_SECONDS)
 
     async def count_skipped(self, wanted: RequestFilter) -> int:

@@ -20,7 +20,7 @@ from service.domain.traffic.tally import EDGES, percentile
 from service.domain.traffic.usage import PATHS, begin_step
 from service.errors import Busy, ServiceError, TooManySockets
 from service.schema.values import now, write_time
-from service.storage.request_log import SKIPPED, RequestLogStore
+from service.storage.request_log import SKIPPED, RequestFilter, RequestLogStore
 from service.storage.usage import HOUR, UsageStore
 
 log = structlog.get_logger()
@@ -103,15 +103,29 @@ class Fresh:
         self.seen = None
 
 
+class NewRequests:
+    """The requests of a project that no look before this one has found, also where another worker writes them late."""
+
+    def __init__(self, store: RequestLogStore, wanted: RequestFilter) -> None:
+        self._store = store
+        self._wanted = wanted
+        self.fresh = Fresh()
+
+    async def look(self) -> tuple[list[Mapping[str, Any]], int]:
+        """As `Fresh.take`. Raises QueryTooSlow."""
+        rows = await self._store.recent(self._wanted, now() - OVERLAP, limit=MAX_LIVE_READ)
+        return self.fresh.take(rows)
+
+
 class Poll:
     """The poll of one project."""
 
     def __init__(self, project_id: str, requests: RequestLogStore, usage: UsageStore) -> None:
         self.watchers: set[Watcher] = set()
         self._project_id = project_id
-        self._requests = requests
         self._usage = usage
-        self.fresh = Fresh()
+        self._new = NewRequests(requests, RequestFilter(project_id))
+        self.fresh = self._new.fresh
         self._rates = Rates()
         self._begun = begin_step(now(), "hour")
         self._due = dict.fromkeys(("usage", "comment", "check"), 0.0)
@@ -148,8 +162,7 @@ class Poll:
         return True
 
     async def _tell_requests(self) -> None:
-        rows = await self._requests.recent(self._project_id, now() - OVERLAP, limit=MAX_LIVE_READ)
-        entries, skipped = self.fresh.take(rows)
+        entries, skipped = await self._new.look()
         if entries or skipped:
             shown = [{**show_request(row), "at": write_time(row["at"])} for row in entries]
             self._tell(REQUESTS, {"entries": shown, "skipped": skipped})
@@ -184,6 +197,10 @@ class LivePolls:
         self._usage = usage
         self.polls: dict[str, Poll] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def follow(self, wanted: RequestFilter) -> NewRequests:
+        """For one command, which asks by itself."""
+        return NewRequests(self._requests, wanted)
 
     def join(self, project_id: str, watcher: Watcher) -> None:
         """Adds a watcher, which gets what happens from now on. Raises Busy, TooManySockets."""

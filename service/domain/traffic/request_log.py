@@ -57,10 +57,6 @@ class RequestLog:
         following = shown[-1]["_id"] if len(rows) > limit else None
         return RequestPage(shown, await self._store.count_skipped(wanted), await self._store.oldest(), following)
 
-    async def newer(self, wanted: RequestFilter, than: str, *, limit: int) -> Sequence[Mapping[str, Any]]:
-        """The requests after the one with that id, the oldest first. Raises QueryTooSlow."""
-        return await self._store.newer(wanted, than, limit=limit)
-
 
 def _write(note: Note) -> Document:
     at, method, route, status, seconds, size, project_id, caller, api_key, code, rule, request_id = note

@@ -1,5 +1,6 @@
 """The log of a project's requests: what an entry has, what it never has, filters, pages and bounds."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from service.domain.projects.lookup import hash_api_key
 from service.domain.traffic.request_log import RequestLog
 from service.domain.traffic.ring import Ring
 from service.services import Services
-from service.storage.request_log import RequestLogStore
+from service.storage.request_log import RequestFilter, RequestLogStore
 from tests.conftest import Api
 from tests.web.operators.conftest import Console, Join
 
@@ -172,6 +173,22 @@ async def test_a_collection_that_is_missing_or_not_capped_is_made(
     await services.traffic.log.keep_size()
     assert system["requests"].options()["capped"]
     assert "failed" in system["requests"].index_information()
+
+
+async def test_a_follower_gets_what_another_worker_writes_late(
+    services: Services, api: Api, log: RequestLog, mongo: MongoClient[Any], database_prefix: str
+) -> None:
+    """Two workers write in one second, the one with the lesser ids after the other."""
+    follower = services.traffic.live.follow(RequestFilter(api.project.id, statuses=(400, 600)))
+    assert await follower.look() == ([], 0)
+    at, requests = datetime.now(UTC), mongo[f"{database_prefix}system"]["requests"]
+    found = list[str]()
+    for digit, status in (("f", 404), ("e", 200), ("0", 500)):
+        id_ = f"{int(at.timestamp()):08x}".ljust(24, digit)
+        failed = {"failed": True} if status >= 400 else {}
+        requests.insert_one({"_id": id_, "at": at, "project_id": api.project.id, "status": status, **failed})
+        found += [str(row["status"]) for row in (await follower.look())[0]]
+    assert found == ["404", "500"]
 
 
 def test_commands_list_the_requests(shell: Shell) -> None:
