@@ -391,7 +391,9 @@ async def thumbnail_size(services: Services) -> tuple[int, int]:
     """The size of the thumbnail of one of the demo's portraits."""
     project = await services.base.projects.by_id("demo")
     valjean = {"user_id": [user_id("demo", "valjean@example.com")]}
-    (found,) = await Documents(services.documents.of_server(SecretKeyCaller(project), "portraits")).find_by_values(valjean)
+    (found,) = await Documents(services.documents.of_server(SecretKeyCaller(project), "portraits")).find_by_values(
+        valjean
+    )
     thumb, _ = await services.variants.find_readable(found.data["picture"], FileLink(variant="thumb"))
     pieces = await services.files.read(project, thumb, 0, thumb.length)
     return Image.open(io.BytesIO(b"".join([piece async for piece in pieces]))).size

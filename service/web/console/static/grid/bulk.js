@@ -12,9 +12,16 @@ import { isEditable, readTyped } from "./editing.js";
 
 /** @typedef {import("./columns.js").Column} Column */
 
+// The most values that an `_in` takes.
+const IDS = 500;
+
+/** @param {object} where @param {string[]} ids The selected ones, if there are any.
+ * @returns {object[]} Conditions, each of as many ids as one may name. */
+const conditionsOf = (where, ids) => (!ids.length ? [where] : Array.from({ length: Math.ceil(ids.length / IDS) }, (_, at) => ({ id_in: ids.slice(at * IDS, (at + 1) * IDS) })));
+
 /** Sends a change of many; a call changes at most 10,000, and names the next.
  * @param {string} path @param {object} body @param {number} expect @returns {Promise<number>} */
-async function sendAll(path, body, expect) {
+async function sendOne(path, body, expect) {
   let done = 0;
   let cursor = "";
   do {
@@ -25,9 +32,21 @@ async function sendAll(path, body, expect) {
   return done;
 }
 
-/** What a dry run finds. @param {string} path @param {object} body */
-const useDryRun = (path, body) =>
-  useLoading((signal) => call(path, { method: "POST", query: { dry_run: "true" }, body, isRead: true, signal }), [path, JSON.stringify(body)]);
+/** One condition after the other, each with the count of its own dry run.
+ * @param {string} path @param {object[]} wheres @param {object} change @param {number[]} counts @returns {Promise<number>} */
+async function sendAll(path, wheres, change, counts) {
+  let done = 0;
+  for (const [at, where] of wheres.entries()) if (counts[at]) done += await sendOne(path, { where, ...change }, counts[at]);
+  return done;
+}
+
+/** What dry runs find. @param {string} path @param {object[]} wheres @param {object} change */
+const useDryRun = (path, wheres, change) => useLoading(async (signal) => {
+  const found = [];
+  for (const where of wheres) found.push(await call(path, { method: "POST", query: { dry_run: "true" }, body: { where, ...change }, isRead: true, signal }));
+  const counts = found.map(({ matched }) => matched);
+  return { counts, matched: counts.reduce((sum, each) => sum + each, 0), sample: found[0].sample };
+}, [path, JSON.stringify([wheres, change])]);
 
 /** @param {{ counted: any, verb: string }} given */
 function Counted({ counted, verb }) {
@@ -35,11 +54,12 @@ function Counted({ counted, verb }) {
     <p class="small faint">${counted.sample.map((/** @type {string} */ each) => html`<code class="id" key=${each}>${each} </code>`)}${counted.matched > counted.sample.length && "…"}</p>`;
 }
 
-/** @param {{ path: string, where: object, close: () => void, done: () => void }} given `path` is the collection's. */
-export function BulkDelete({ path, where, close, done }) {
-  const loading = useDryRun(`${path}/delete`, { where });
+/** @param {{ path: string, where: object, ids: string[], close: () => void, done: () => void }} given `path` is the collection's. */
+export function BulkDelete({ path, where, ids, close, done }) {
+  const wheres = conditionsOf(where, ids);
+  const loading = useDryRun(`${path}/delete`, wheres, {});
   const form = useForm({}, async () => {
-    announce(`${number(await sendAll(`${path}/delete`, { where }, loading.data.matched))} deleted`);
+    announce(`${number(await sendAll(`${path}/delete`, wheres, {}, loading.data?.counts ?? []))} deleted`);
     close();
     done();
   });
@@ -49,17 +69,18 @@ export function BulkDelete({ path, where, close, done }) {
       <button class="button button-danger" disabled=${form.isBusy || !loading.data?.matched}>Delete</button></div></form><//>`;
 }
 
-/** @param {{ path: string, where: object, columns: Column[], close: () => void, done: () => void }} given */
-export function BulkEdit({ path, where, columns, close, done }) {
+/** @param {{ path: string, where: object, ids: string[], columns: Column[], close: () => void, done: () => void }} given */
+export function BulkEdit({ path, where, ids, columns, close, done }) {
+  const wheres = conditionsOf(where, ids);
   const fields = columns.filter(isEditable);
   const [field, choose] = useState(fields[0]?.field ?? "");
   const [text, setText] = useState("");
   const definition = fields.find((each) => each.field === field)?.definition ?? null;
   const value = readTyped(text, definition);
   const change = value === undefined ? { unset: [field] } : { data: { [field]: value } };
-  const loading = useDryRun(`${path}/update`, { where, unset: fields[0] ? [fields[0].field] : [] });
+  const loading = useDryRun(`${path}/update`, wheres, { unset: fields[0] ? [fields[0].field] : [] });
   const form = useForm({}, async () => {
-    announce(`${number(await sendAll(`${path}/update`, { where, ...change }, loading.data.matched))} changed`);
+    announce(`${number(await sendAll(`${path}/update`, wheres, change, loading.data?.counts ?? []))} changed`);
     close();
     done();
   });

@@ -140,8 +140,8 @@ function Table({ project, collection, all }) {
     ${opened === "copy" && html`<${CopyAs} collection=${collection.name} where=${where} sort=${state.sort} close=${() => open("")} />`}
     ${opened === "export" && html`<${ExportDialog} path=${path} name=${collection.name} where=${state.where} close=${() => open("")} />`}
     ${opened === "import" && html`<${ImportDialog} project=${project} collection=${collection} close=${() => open("")} done=${again} />`}
-    ${opened === "delete" && html`<${BulkDelete} path=${path} where=${ids.length ? { id_in: ids } : where} close=${() => open("")} done=${again} />`}
-    ${opened === "edit" && html`<${BulkEdit} path=${path} where=${ids.length ? { id_in: ids } : where} columns=${columns} close=${() => open("")} done=${again} />`}
+    ${opened === "delete" && html`<${BulkDelete} path=${path} where=${where} ids=${ids} close=${() => open("")} done=${again} />`}
+    ${opened === "edit" && html`<${BulkEdit} path=${path} where=${where} ids=${ids} columns=${columns} close=${() => open("")} done=${again} />`}
     ${pending && html`<${Question} title="Leave the changes?" action="Discard" close=${() => ask("")} act=${() => go(pending)}><p>The record has changes that are not saved.</p><//>`}
   </main>`;
 }

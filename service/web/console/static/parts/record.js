@@ -48,6 +48,8 @@ function Form({ project, collection, document: record, path, close, saved, delet
   const [isBusy, setBusy] = useState(false);
   const [asked, ask] = useState("");
   const [theirs, setTheirs] = useState(/** @type {any} */ (null));
+  // Escape while it is saved leaves the record when it is.
+  const leaves = useRef(false);
   const body = useRef(/** @type {HTMLDivElement | null} */ (null));
   const mayWrite = allows(project, "data", "write");
   const isNew = !record.id;
@@ -70,9 +72,11 @@ function Form({ project, collection, document: record, path, close, saved, delet
       guard.current = null;
       if (!isNew) keep(stored);
       saved(stored);
+      if (leaves.current) close();
     } catch (/** @type {any} */ error) {
       if (error.status === 412) setTheirs(await call(path));
       else setProblem(faultsOf(error));
+      leaves.current = false;
     }
     setBusy(false);
   };
@@ -92,7 +96,11 @@ function Form({ project, collection, document: record, path, close, saved, delet
     if (next === "json") setText(writeJson({ ...record.data, ...Object.fromEntries(Object.entries(changes).map(([name, { value }]) => [name, value])) }));
     choose(next);
   };
-  const leave = () => (isDirty ? ask("leave") : close());
+  const leave = () => {
+    if (isBusy) leaves.current = true;
+    else if (isDirty) ask("leave");
+    else close();
+  };
   const remove = async () => {
     try {
       await call(path, { method: "DELETE", headers: { "if-match": `"v${record.version}"` } });
