@@ -42,8 +42,8 @@ PRESENCE = Presence()
 class Fewer:
     """`most` places in place of all, for a name whose work takes longer than `seconds` in the mean, or is not known yet.
 
-    While others are present such a name has one place. Its work may take `share` seconds of each second, and `saved`
-    seconds at once.
+    While others are present such a name has one place. Each piece of work that takes longer than `seconds` is owed: such
+    pieces may take `share` seconds of each second, and `saved` seconds at once. Quick pieces between them change nothing.
     """
 
     most: int
@@ -72,18 +72,18 @@ class Paces:
         self._kept: dict[str, Pace] = {}
 
     def allow(self, name: str, taken: int, most: int) -> bool:
-        """True if a name that has `taken` places may take one more; a quick name may have `most`."""
+        """True if a name that has `taken` places may take one more; a quick name that owes nothing may have `most`."""
+        if self.find_delay(name):
+            return False
         pace = self._kept.get(name)
         if pace is not None and pace.mean <= self._slow.seconds:
             return taken < most
-        if not self._slow.presence.has_others(name):
-            return taken < self._slow.most
-        return not taken and not self.find_delay(name)
+        return not taken if self._slow.presence.has_others(name) else taken < self._slow.most
 
     def find_delay(self, name: str) -> float:
-        """The seconds until a slow name may begin: beside others it first waits until what it owes is forgiven."""
+        """The seconds until a name may begin: beside others it first waits until what it owes is forgiven."""
         pace = self._kept.get(name)
-        if pace is None or not self._slow.presence.has_others(name):
+        if pace is None or not pace.owed or not self._slow.presence.has_others(name):
             return 0.0
         return max(0.0, self._owed(pace) - self._slow.saved) / self._slow.share
 
@@ -95,7 +95,7 @@ class Paces:
         # Put in again, so that the dict's order is that of use.
         self._kept[name] = pace
         pace.mean += NEWEST * (seconds - pace.mean)
-        if pace.mean > self._slow.seconds and self._slow.presence.has_others(name):
+        if seconds > self._slow.seconds and self._slow.presence.has_others(name):
             pace.owed, pace.at = self._owed(pace) + seconds, monotonic()
 
     def _owed(self, pace: Pace) -> float:

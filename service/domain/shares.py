@@ -213,8 +213,13 @@ class Turns:
             turn.set_result(None)
 
     def _hand_out_later(self, delay: float) -> None:
+        """A name that came later may owe less than those for which the timer runs."""
+        loop = asyncio.get_running_loop()
+        if self._timer is not None and self._timer.when() > loop.time() + delay:
+            self._timer.cancel()
+            self._timer = None
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(delay, self._end_delay)
+            self._timer = loop.call_later(delay, self._end_delay)
 
     def _end_delay(self) -> None:
         self._timer = None

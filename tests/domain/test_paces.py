@@ -96,6 +96,20 @@ def test_a_slow_name_has_its_places_again_when_others_have_left(wait: Wait) -> N
     assert count(found, "a") == 2
 
 
+def test_quick_work_in_between_hides_no_slow_work(wait: Wait) -> None:
+    presence, worked = Presence(), 0.0
+    found = make(presence)
+    for _ in range(3_000):
+        presence.note("b")
+        if found.allow("a", 0, PLACES):
+            found.note("a", 0.4)
+            worked += 0.4
+        for _ in range(20):
+            found.note("a", 0.001)
+        wait(0.1)
+    assert worked == pytest.approx(75, rel=0.02)
+
+
 def test_over_time_a_slow_name_works_a_quarter_of_it(wait: Wait) -> None:
     presence, worked = Presence(), 0.0
     found = make(presence)

@@ -185,6 +185,20 @@ async def test_a_name_that_owes_time_passes_its_turn_beside_others(
     await turns.acquire("c")
 
 
+async def test_a_name_that_owes_little_does_not_wait_for_the_first_that_owes_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Presence, "has_others", lambda *_: True)
+    turns = Turns(1, waiting=10, retry_after=5, slow=Fewer(1, 0.0, Presence(), share=1.0, saved=0.0))
+    turns.note("a", 3_600.0)
+    turns.note("b", 0.01)
+    first, second = (asyncio.create_task(turns.acquire(name)) for name in "ab")
+    async with waiting_for("the turn of b"):
+        await second
+    assert not first.done()
+    first.cancel()
+
+
 async def test_the_name_with_most_waiting_makes_room_for_others() -> None:
     turns, order = Turns(1, waiting=4, retry_after=5), list[str]()
     await turns.acquire("a")

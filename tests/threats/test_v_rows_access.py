@@ -18,6 +18,7 @@ from service.app import create_app
 from service.bounds import MAX_SET_READS, MAX_SET_VALUES
 from service.checks import run_checks
 from service.domain import cache
+from service.domain.paces import Presence
 from service.schema.values import now
 from service.services import Services
 from service.settings import Settings
@@ -180,6 +181,45 @@ async def test_v3_numbers_and_arrays_count_by_their_values(api: Api) -> None:
     merged = await server_of(api).merge("sources", made, value=[*whole[:-1], "y" * 602])
     assert merged.status_code == 200
     assert (await ann.list("sources")).status_code == 200
+
+
+async def test_v3_a_set_that_is_too_large_is_read_once_for_many_refusals(
+    api: Api, counted: CommandRecorder, clock: Clock
+) -> None:
+    sets = {"big": {"from": "sources", "where": {"kind_eq": "a"}, "take": "value"}}
+    schema = {"kind": TEXT, "value": TEXT}
+    rules = {"sources": {"create": "users"}, "items": {"read": {"value_in": "$sets.big"}}}
+    await make(api, {"sources": schema, "items": schema}, {"sets": sets, "collections": rules})
+    ann = await sign_up(api, "ann")
+    made = await stored(api, "sources", kind="a", value="x" * 70_000)
+    assert (await ann.list("items")).status_code == 403
+    counted.commands.clear()
+    for _ in range(5):
+        assert (await ann.list("items")).status_code == 403
+    assert "aggregate" not in counted.work
+    assert (await server_of(api).merge("sources", made, value="y")).status_code == 200
+    clock.now += 5.1
+    assert (await ann.list("items")).status_code == 200
+
+
+async def test_v6_a_project_that_owes_time_for_slow_sets_waits_for_them_beside_others(
+    api: Api, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make_boards(api)
+    ann, bob = await sign_up(api, "ann"), await sign_up(api, "bob")
+    assert await found(ann, "cards") == []
+    places = services.access._sets._places  # noqa: SLF001 - no request takes hours
+    monkeypatch.setattr(Presence, "has_others", lambda *_: True)
+    monkeypatch.setattr(places, "seconds", 0.0)
+    name = api.database.name
+    await places.acquire(name)
+    places.release(name, 3_600.0)
+    answer = await bob.list("cards")
+    assert (answer.status_code, answer.json()["code"]) == (503, "busy")
+    # A remembered set needs no place.
+    assert await found(ann, "cards") == []
+    monkeypatch.setattr(Presence, "has_others", lambda *_: False)
+    assert await found(bob, "cards") == []
 
 
 async def _fill(api: Api, rows: list[dict[str, Any]]) -> None:

@@ -7,10 +7,20 @@ from math import inf
 from sys import getsizeof
 from typing import Any
 
-from service.bounds import MAX_KNOWN_CALLERS, MAX_KNOWN_SETS, MAX_KNOWN_USERS, MAX_SET_READS
+from service.bounds import (
+    MAX_KNOWN_CALLERS,
+    MAX_KNOWN_SETS,
+    MAX_KNOWN_USERS,
+    MAX_LISTS,
+    MAX_SET_READS,
+    MAX_SOCKETS,
+)
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.cache import Cache, moment
+from service.domain.lists import LIST_SECONDS, SAVED_SECONDS, SLOW_SECONDS, SLOW_SHARE
+from service.domain.paces import PRESENCE, Fewer
 from service.domain.projects.lookup import CACHE_SECONDS, Project
+from service.domain.shares import Shares
 from service.errors import InvalidToken
 from service.query.tree import to_filter
 from service.rules.ruleset import USER_DATA, SetRule
@@ -23,6 +33,8 @@ from service.storage.users import UserFacts, Users
 # Bytes in memory for each letter of the text of facts: at most four for the letter itself, and the heads of the objects.
 BYTES_OF_LETTER = 6
 NO_SETS: Mapping[str, Any] = {}
+# A project has as much of MongoDB for slow sets as for slow lists; alone it reads as many sets at once as lists.
+SLOW_SETS = Fewer(MAX_LISTS, SLOW_SECONDS, PRESENCE, share=SLOW_SHARE, saved=SAVED_SECONDS)
 # A longer text of a variable's value stands in a key by its hash.
 MAX_KEY = 200
 
@@ -106,6 +118,8 @@ class KnownSets:
         self._known: Cache[SetValues] = Cache(MAX_KNOWN_SETS, CACHE_SECONDS, weigh_set)
         self._since: Cache[float] = Cache(MAX_KNOWN_CALLERS, CACHE_SECONDS)
         self._reads: Cache[list[int]] = Cache(MAX_KNOWN_CALLERS, 1.0)
+        # Every request and socket may need a set of its own, so as many wait as there may be sockets.
+        self._places = Shares(MAX_LISTS, waiting=MAX_SOCKETS, seconds=LIST_SECONDS, slow=SLOW_SETS)
 
     def renew(self, principal: str) -> None:
         """From now on the principal's sets are those that are read after this call."""
@@ -116,43 +130,49 @@ class KnownSets:
     ) -> SetValues:
         """The values of a set for a caller of these `own` values, where those that were read before `since` are read again.
 
-        A principal has so many sets read again in a second. In a transaction that wrote to the source of the set, they are
-        those that the transaction sees.
+        A principal has so many sets read again in a second. An unknown set, which has too many values or bytes, stays
+        unknown until it expires. In a transaction that wrote to the source of the set, they are those that the transaction
+        sees. Raises Busy.
         """
         key = _name_set(project, rule, own)
         database = project.database
         if rule.collection in database.written:
             if key not in database.remembered:
-                database.remembered[key] = await _read_set(database, rule, own)
+                database.remembered[key] = await self._read(database, rule, own)
             return database.remembered[key]  # type: ignore[no-any-return]
         if self._is_outdated(principal, key, since):
-            return await self._known.reload(key, partial(_read_set, database.outside, rule, own))
+            return await self._known.reload(key, partial(self._read, database.outside, rule, own))
         # Most are remembered and known: of these nothing is prepared to load them.
         known = self._known.get(key)
-        return known or await self._known.get_or_load(key, partial(_read_set, database.outside, rule, own))
+        return known or await self._known.get_or_load(key, partial(self._read, database.outside, rule, own))
 
     def _is_outdated(self, principal: str, key: str, since: float) -> bool:
         wanted = self._since.get(principal)
         if wanted is None and since == -inf:
             return False
         read_at = self._known.read_at(key) or -inf
-        return (wanted is not None and read_at <= wanted) or (read_at < since and self._may_read_again(principal))
+        if wanted is not None and read_at <= wanted:
+            return True
+        is_unknown = self._known.get(key) is None and read_at + CACHE_SECONDS > moment()
+        return read_at < since and not is_unknown and self._may_read_again(principal)
 
     def _may_read_again(self, principal: str) -> bool:
         count = self._reads.get(principal) or self._reads.put(principal, [0])
         count[0] += 1
         return count[0] <= MAX_SET_READS
 
+    async def _read(self, database: ProjectDatabase, rule: SetRule, own: Mapping[str, Any]) -> SetValues:
+        where = bind(rule.where, Values(present_values(own), is_user=USER_ROLES in own))
+        if where is False:
+            return None
+        async with self._places.take(database.database.name):
+            return await find_values(database, rule.collection, rule.take, to_filter(where))
+
 
 def _name_set(project: Project, rule: SetRule, own: Mapping[str, Any]) -> str:
     said = repr([own.get(name) for name in rule.variables])
     said = said if len(said) <= MAX_KEY else hashlib.sha256(said.encode()).hexdigest()
     return f"{project.id}/{rule.digest}/{said}"
-
-
-async def _read_set(database: ProjectDatabase, rule: SetRule, own: Mapping[str, Any]) -> SetValues:
-    where = bind(rule.where, Values(present_values(own), is_user=USER_ROLES in own))
-    return None if where is False else await find_values(database, rule.collection, rule.take, to_filter(where))
 
 
 def weigh_set(values: SetValues) -> int:
