@@ -95,11 +95,10 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
     signal.addEventListener("abort", sessions.listen(hearSession));
     for (const event of ["online", "visibilitychange"]) globalThis.addEventListener?.(event, wake, { signal });
     // Lists that a page begins in one turn are all part of the first connection.
-    timer = setTimeout(open);
+    retry(0);
   }
 
   function end(): void {
-    clearTimeout(timer);
     ending.abort();
     drop();
   }
@@ -110,7 +109,7 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
   }
 
   function hearSession(event: string): void {
-    if (event === "refreshed") void pass().catch(() => {});
+    if (event === "refreshed") pass().catch(() => {});
     if (!event.startsWith("signed")) return;
     // Another user: nothing goes on where it was.
     for (const each of followings.values()) each.cursor = undefined;
@@ -118,23 +117,19 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
     open();
   }
 
-  function renew(next: Held | null): void {
-    if (!next || next.token === held?.token) return;
-    held = next;
-    say({ type: "token", token: held.token });
+  /** Sends a newer token than the one that the service knows. */
+  async function pass(): Promise<void> {
+    const next = await sessions.find();
+    if (next && next.token !== held?.token) say({ type: "token", token: (held = next).token });
   }
 
-  const pass = () => sessions.find().then(renew);
-
-  /** Sends a newer token, before the present one has ended. */
-  async function freshen(token: string): Promise<void> {
+  /** Gets a newer token before the present one ends. Its event makes the line send it. */
+  async function freshen(): Promise<void> {
     const session = await sessions.read();
-    if (session?.access_token === token) await sessions.refresh({}, session);
-    await pass();
+    await (session && session.access_token === held?.token ? sessions.refresh({}, session) : pass());
   }
 
   function open(): void {
-    clearTimeout(timer);
     drop();
     const own = attempt;
     // Another attempt may have begun meanwhile.
@@ -161,12 +156,11 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
     for (const each of followings.values()) each.cursor = cursors[each.id] ?? each.cursor;
     if (type === "ready") refusals = 0;
     // If that fails, the socket ends with its token, and comes back with another one.
-    if (type === "token_expiring" && held) freshen(held.token).catch(() => {});
+    if (type === "token_expiring") freshen().catch(() => {});
     const following = followings.get(id);
     if (!following) return;
     if (type === "resync") tell(following, "stale");
-    if (type === "error") leave(following, problemOf(type, detail));
-    if (type === "closed") closed(following, code, detail);
+    if (type === "error" || type === "closed") closed(following, code ?? type, detail);
     if (!documents && !changes) return;
     failures = following.failures = 0;
     tell(following, "live");
@@ -183,7 +177,7 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
     drop();
     const isRefused = code === 4401;
     if (FINAL.includes(code) || (isRefused && ++refusals >= REFUSALS))
-      return finish(problemOf(code, reason || `The socket was refused: ${code}`));
+      return finish(problemOf(code, reason || "The socket was refused"));
     if (isRefused && held) return void sessions.renew(held).finally(() => retry()).catch(() => {});
     // A service that restarts says in how many seconds its clients shall come back.
     retry(Number(/"retry_after": ?([\d.]+)/.exec(reason)?.[1]) * 1000 || undefined);
@@ -199,9 +193,10 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
     watchdog = setTimeout(open, SILENCE_MS);
   }
 
-  /** Leaves the socket, whose frames are not read any more. */
+  /** Leaves the socket, whose frames are not read any more, and waits for no other one. */
   function drop(): void {
     attempt++;
+    clearTimeout(timer);
     clearTimeout(watchdog);
     const left = socket;
     socket = null;

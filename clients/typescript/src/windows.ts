@@ -6,8 +6,9 @@ export interface Kept {
 }
 export type FrameChange<D> = { op: "enter" | "change"; document: D } | { op: "leave"; document_id: string };
 
-const KINDS = ["number", "string", "object", "boolean"];
-const rankOf = (value: unknown): number => (value === null ? 0 : KINDS.indexOf(typeof value) + 1);
+/** The first letters of the types of values, in their order: number, string, object, boolean. */
+const KINDS = "nsob";
+const rankOf = (value: unknown): number => (value === null ? 0 : KINDS.indexOf((typeof value)[0]!) + 1);
 /** Surrogates stand for code points above all others, though their units are below U+E000. */
 const lift = (text: string): string => text.replace(/[\ud800-\udfff]/g, "\uffff$&");
 
@@ -20,7 +21,7 @@ export function compareText(left: string, right: string): number {
 /** The order in which lists sort: null, numbers, text, objects, booleans. */
 export function compareValues(left: unknown, right: unknown): number {
   const rank = rankOf(left), difference = rank - rankOf(right);
-  if (difference || rank === 0) return difference;
+  if (difference) return difference;
   if (rank === 2) return compareText(left as string, right as string);
   return rank === 3 ? compareText(JSON.stringify(left), JSON.stringify(right)) : Number(left) - Number(right);
 }
@@ -29,8 +30,8 @@ const OWN = ["id", "email", "created_at", "updated_at", "version"];
 
 /** An array sorts by its least element, descending (`sign` -1) by its greatest; an empty one is less than all. */
 function valueOf(document: Kept, field: string, sign: number): unknown {
-  const path = OWN.includes(field) ? [field] : ["data", ...field.replace(/^data\./, "").split(".")];
-  const value = path.reduce<any>((found, name) => found?.[name], document);
+  const path = OWN.includes(field) ? field : field.replace(/^(data\.)?/, "data.");
+  const value = path.split(".").reduce<any>((found, name) => found?.[name], document);
   return Array.isArray(value) ? [...value].sort((one, other) => sign * compareValues(one, other))[0] : value;
 }
 
@@ -42,7 +43,7 @@ export interface Window<D> {
 }
 
 export function makeWindow<D extends Kept>(limit: number, sort_by = "created_at", sort_order?: string): Window<D> {
-  const isDescending = sort_order === "desc" || sort_by[0] === "-", field = sort_by.replace(/^-/, ""), sign = isDescending ? -1 : 1;
+  const field = sort_by.replace(/^-/, ""), sign = sort_order === "desc" || sort_by !== field ? -1 : 1;
   const compare = (one: D, other: D): number =>
     sign * (compareValues(valueOf(one, field, sign), valueOf(other, field, sign)) || compareText(one.id, other.id));
   // `isWhole`: nothing lies behind the window, so it has all that the query finds.
