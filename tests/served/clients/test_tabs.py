@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from tests.chromium import launched, needs_chromium
 from tests.served.browser import add_device, file_server
@@ -126,6 +127,19 @@ def test_k6_a_tab_that_is_frozen_in_the_lock_stops_no_other(
     frozen.close()
     expire(tabs)
     assert ask_all(tabs) == ["frozen@example.com"] * 2
+
+
+def test_k6_a_tab_that_crashes_in_the_lock_stops_no_other(
+    context: BrowserContext, pages: str, project: Project
+) -> None:
+    crashed, *tabs = open_tabs(context, pages, project, 3)
+    crashed.evaluate(SIGN_UP, "crashed@example.com")
+    crashed.evaluate(HOLD)
+    with crashed.expect_event("crash"), suppress(Error):
+        crashed.goto("chrome://crash")
+    tabs[0].wait_for_function("async () => !(await navigator.locks.query()).held.length")
+    expire(tabs)
+    assert ask_all(tabs) == ["crashed@example.com"] * 2
 
 
 def test_k7_another_tab_signs_out_or_in_during_a_refresh(context: BrowserContext, pages: str, project: Project) -> None:
