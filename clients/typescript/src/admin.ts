@@ -6,14 +6,14 @@ import type { AnySchema } from "./schema.js";
 import type { Call, CallOptions } from "./transport.js";
 
 type Json = Record<string, any>;
-type Saving = { dry_run?: boolean; if_match?: number | string } & CallOptions;
+type Saving = { dry_run?: boolean; indexes?: boolean; if_match?: number | string } & CallOptions;
 
 export function admin<S extends AnySchema>(client: Client<S>) {
   const core = coreOf(client);
   const ask = (method: string, path: string, options?: CallOptions, more?: Partial<Call>): Promise<any> =>
     core.ask(method, path, { ...((method === "PUT" || method === "DELETE") && { safety: "same" }), ...more }, options);
-  const save = (method: string, path: string, json: Json, { dry_run, if_match, ...options }: Saving = {}) =>
-    ask(method, path, options, { json, query: { dry_run }, headers: ifMatch(if_match), ...(if_match !== undefined && { safety: "once" }) });
+  const save = (method: string, path: string, json: Json, { dry_run, indexes, if_match, ...options }: Saving = {}) =>
+    ask(method, path, options, { json, query: { dry_run, indexes }, headers: ifMatch(if_match), ...(if_match !== undefined && { safety: "once" }) });
   const collection = (name: string) => `/api/collections/${part(name)}`;
   const saved = (name: string) => `/api/aggregations/${part(name)}`;
   const user = (id: string) => `/auth-collections/users/${part(id)}`;
@@ -22,15 +22,12 @@ export function admin<S extends AnySchema>(client: Client<S>) {
       list: (options?: CallOptions) => ask("GET", "/api/collections", options),
       get: (name: string, options?: CallOptions) => ask("GET", collection(name), options),
       create: (json: { name: string; schema: Json; realtime?: boolean }, options?: CallOptions) => ask("POST", "/api/collections", options, { json }),
-      change: (name: string, json: Json, options?: Saving) => save("PATCH", collection(name), json, options),
+      change: (name: string, json: Json, options?: Omit<Saving, "indexes">) => save("PATCH", collection(name), json, options),
       drop: (name: string, options?: CallOptions): Promise<null> => ask("DELETE", collection(name), options),
     },
     rules: {
       get: (options?: CallOptions) => ask("GET", "/api/rules", options),
-      put: (rules: Json, options: { indexes?: boolean } & Saving = {}) => {
-        const { indexes, dry_run, if_match, ...rest } = options;
-        return ask("PUT", "/api/rules", rest, { json: rules, query: { dry_run, indexes }, headers: ifMatch(if_match) });
-      },
+      put: (rules: Json, options?: Saving) => save("PUT", "/api/rules", rules, options),
       explain: (question: Json, options?: CallOptions) => ask("POST", "/api/rules/explain", options, { json: question, safety: "read" }),
     },
     aggregations: {
@@ -41,7 +38,7 @@ export function admin<S extends AnySchema>(client: Client<S>) {
     /** The schema of users' profiles. */
     profile: {
       get: (options?: CallOptions) => ask("GET", "/auth-collections/schema", options),
-      put: (profile: { schema: Json; additional?: boolean }, options?: Saving) => save("PUT", "/auth-collections/schema", profile, options),
+      put: (profile: { schema: Json; additional?: boolean }, options?: Omit<Saving, "indexes">) => save("PUT", "/auth-collections/schema", profile, options),
     },
     users: {
       create: (json: { email: string } & Json, options?: CallOptions) => ask("POST", "/auth-collections/users", options, { json }),

@@ -75,6 +75,7 @@ export function makeRunner(config, elsewhere = null) {
     if (CHANGES.includes(method)) return [...args, first, options];
     if (method === "signup") return [first, options];
     if (method === "run_aggregation") return [...args, first, options];
+    if ("additional" in given) return [{ schema: args[0], ...first }, options];
     return Object.keys(given).length ? [...args, { ...first, ...options }] : args;
   }
 

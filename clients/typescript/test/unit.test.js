@@ -87,14 +87,6 @@ test("a placeholder is good in its own batch only", async () => {
   assert.equal(requests.length, 1);
 });
 
-test("the schema of profiles is read, and written by its version", async () => {
-  const { ac, requests } = made(() => json({ schema: {}, additional: true }), { key: "ac_secret", session: undefined });
-  await admin(ac).profile.get();
-  await admin(ac).profile.put({ schema: { plan: { type: "string" } } }, { dry_run: true, if_match: '"x"' });
-  assert.deepEqual(requests.map(({ method, url }) => `${method} ${url.slice(URL_.length)}`), ["GET /auth-collections/schema", "PUT /auth-collections/schema?dry_run=true"]);
-  assert.equal(requests[1].headers["if-match"], '"x"');
-});
-
 test("an unknown code has the class of its status, and unknown fields are kept", async () => {
   const unknown = { 402: "RequestError", 403: "ForbiddenError", 404: "NotFoundError", 409: "ConflictError", 422: "ValidationError", 429: "RateLimitError", 503: "UnavailableError" };
   for (const [status, name] of Object.entries(unknown)) {
@@ -174,6 +166,20 @@ test("K8 a listener may call any method, and one that throws stops no other", as
   stops[0]();
   await ac.auth.logout().catch(() => {});
   assert.deepEqual(heard, ["signed_out"]);
+});
+
+test("K10 what may not be repeated is sent once, and its outcome is unknown", async () => {
+  const lost = () => { throw new TypeError("the connection was reset"); }, server = { key: "ac_secret", session: undefined };
+  const calls = [
+    [server, (books) => books.replace("b", { title: "x" }, { if_match: 1 })],
+    [server, (books) => books.create({ cover: new File(["x"], "a.png") })],
+    [{}, (books) => books.create({ title: "x" })],
+  ];
+  for (const [options, call] of calls) {
+    const { ac, requests } = made(lost, options);
+    await assert.rejects(call(ac.collection("books")), (error) => error instanceof TransportError && error.code === "network" && error.outcome === "unknown");
+    assert.equal(requests.length, 1);
+  }
 });
 
 test("K11 a busy answer's retries are spread, and a long Retry-After is thrown at once", async (context) => {

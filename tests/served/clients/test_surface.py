@@ -19,8 +19,6 @@ METHOD, CALL = (re.compile(rf"^{indent}(\w+)[<(]", re.MULTILINE) for indent in (
 GROUP = re.compile(r"^  (\w+): \{\n(.*?)^  \}", re.MULTILINE | re.DOTALL)
 # Calls that no entry of the table makes, and a test that does.
 ELSEWHERE = {
-    "admin.profile.get": "the schema of profiles is read, and written by its version",
-    "admin.profile.put": "the schema of profiles is read, and written by its version",
     "auth.on_change": "test_k8_a_listener_may_call_and_may_fail",
     "client.aclose": "test_k21_the_end_of_a_client_ends_its_socket_and_its_readers",
     "client.close": "test_k21_the_end_of_a_client_ends_its_socket_and_its_readers",

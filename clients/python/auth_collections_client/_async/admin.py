@@ -22,6 +22,8 @@ class AsyncPart:
         return (await self._transport.send(read(path, query, credential="key", options=options))).body
 
     async def _send(self, method: str, path: str, body: Any, options: Options, **more: Any) -> Any:
+        """A PUT ends alike however often it is sent; with a condition the second one would find its own version."""
+        more = {"repeat": "safe" if method == "PUT" and not more.get("headers") else "once", **more}
         call = post(path, body, method=method, credential="key", options=options, **more)
         return (await self._transport.send(call)).body
 
@@ -95,7 +97,7 @@ class AsyncAggregations(AsyncPart):
 
     async def save(self, name: str, definition: Fields, **options: Unpack[Options]) -> dict[str, Any]:
         path = f"/api/aggregations/{segment(name)}"
-        saved: dict[str, Any] = await self._send("PUT", path, definition, options, repeat="safe")
+        saved: dict[str, Any] = await self._send("PUT", path, definition, options)
         return saved
 
     async def delete(self, name: str, **options: Unpack[Options]) -> None:
@@ -135,7 +137,8 @@ class AsyncUserAdmin(AsyncPart):
 
     async def change(self, id: str, changes: Fields, **options: Unpack[Options]) -> dict[str, Any]:
         """Changes `email`, `data`, `claims`, `roles`, `email_verified` or `disabled`."""
-        changed: dict[str, Any] = await self._send("PATCH", f"{USERS}/{segment(id)}", changes, options)
+        path = f"{USERS}/{segment(id)}"
+        changed: dict[str, Any] = await self._send("PATCH", path, changes, options, repeat="safe")
         return changed
 
     async def delete(self, id: str, **options: Unpack[Options]) -> None:

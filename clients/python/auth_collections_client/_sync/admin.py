@@ -23,6 +23,8 @@ class Part:
         return (self._transport.send(read(path, query, credential="key", options=options))).body
 
     def _send(self, method: str, path: str, body: Any, options: Options, **more: Any) -> Any:
+        """A PUT ends alike however often it is sent; with a condition the second one would find its own version."""
+        more = {"repeat": "safe" if method == "PUT" and not more.get("headers") else "once", **more}
         call = post(path, body, method=method, credential="key", options=options, **more)
         return (self._transport.send(call)).body
 
@@ -96,7 +98,7 @@ class Aggregations(Part):
 
     def save(self, name: str, definition: Fields, **options: Unpack[Options]) -> dict[str, Any]:
         path = f"/api/aggregations/{segment(name)}"
-        saved: dict[str, Any] = self._send("PUT", path, definition, options, repeat="safe")
+        saved: dict[str, Any] = self._send("PUT", path, definition, options)
         return saved
 
     def delete(self, name: str, **options: Unpack[Options]) -> None:
@@ -136,7 +138,8 @@ class UserAdmin(Part):
 
     def change(self, id: str, changes: Fields, **options: Unpack[Options]) -> dict[str, Any]:
         """Changes `email`, `data`, `claims`, `roles`, `email_verified` or `disabled`."""
-        changed: dict[str, Any] = self._send("PATCH", f"{USERS}/{segment(id)}", changes, options)
+        path = f"{USERS}/{segment(id)}"
+        changed: dict[str, Any] = self._send("PATCH", path, changes, options, repeat="safe")
         return changed
 
     def delete(self, id: str, **options: Unpack[Options]) -> None:
