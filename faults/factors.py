@@ -7,10 +7,9 @@ from typing import Any
 from faults.commands import KEY
 from service.app import Application
 from service.domain.accounts import totp
-from service.domain.accounts.factor_proofs import place_of_totp
 from service.domain.accounts.recovery_codes import hash_codes, new_codes
 from service.domain.projects.lookup import Project
-from service.domain.projects.secrets import SecretBox
+from service.domain.projects.secrets import SecretBox, place_of_totp
 from service.domain.sessions.pending import Recognized
 from service.domain.sessions.sessions import PASSWORD, Client
 from service.errors import FactorRequired
@@ -53,7 +52,7 @@ class Holders:
         email = f"holder{next(NUMBERS)}@example.com"
         user = await project.users.insert(NewUser(email, email, {}))
         factor = Factor(new_id(), TOTP, "phone", moment, moment)
-        sealed = self._box.seal(secret, place_of_totp(project, factor.id))
+        sealed = self._box.seal(secret, place_of_totp(project.id, factor.id))
         fields = {"totp": totp_document(factor, sealed, step=0), "recovery": hash_codes(codes)}
         await project.database.records("users").update_one({"_id": user.id}, {"$set": fields})
         return secret, codes, [await self._wait(user.id) for _ in range(self._at_once)]

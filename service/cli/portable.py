@@ -1,7 +1,6 @@
-"""`auth-collections project backup`, `verify`, `restore`: a project as one file."""
+"""`auth-collections project backup`, `verify`, `restore`, `clone`: a project as one file, and as a copy."""
 
 import sys
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from service.foundation import Foundation
 
 STDOUT = "-"
+WithSecrets = Annotated[
+    bool, typer.Option("--with-secrets", help="Give a copy the secrets of providers and CAPTCHAs as well.")
+]
 ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id.")]
 
 
@@ -153,7 +155,8 @@ async def _verify(base: "Foundation", file: Path, against: str, progress: "Progr
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")],
     project_id: Annotated[
-        str, typer.Option("--as", metavar="ID", help="The id that the project had; it must be free.")
+        str,
+        typer.Option("--as", metavar="ID", help="The id that the project had, or that of a copy; it must be free."),
     ],
     accepts_foreign: Annotated[
         bool, typer.Option("--accept-foreign", help="Take a backup that was made with another SECRET_KEY.")
@@ -162,19 +165,28 @@ def restore(
     skips_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="Leave out documents that break their own definition.")
     ] = False,
+    with_secrets: WithSecrets = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and judge the backup; change nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put a project back under the id that it had. Status 3 where documents were left out."""
+    """Put a project back under the id that it had, or a copy under another. Status 3 where documents were left out."""
     from service.cli.progress import show_progress
     from service.domain.portable.restoring import Choices
 
-    choices = Choices(accepts_foreign, with_keys, skips_invalid, dry_run)
+    choices = Choices(accepts_foreign, with_keys, skips_invalid, dry_run, with_secrets)
     with show_progress(as_json=as_json) as progress:
         restored = run_on_foundation(
             lambda base: _restore(base, file, project_id, choices, progress), may_begin=not dry_run
         )
-    print_values(asdict(restored), as_json=as_json)
+    _print_restored(restored, as_json=as_json)
+
+
+def _print_restored(restored: "Restored", *, as_json: bool) -> None:
+    """Prints the keys of a copy as well, once. Ends the command with status 3 where documents were left out."""
+    shown = {name: getattr(restored, name) for name in ("project_id", "needs", "left_out", "rejected")}
+    if restored.new_keys is not None:
+        shown |= {"api_key": restored.new_keys.secret, "publishable_key": restored.new_keys.publishable}
+    print_values(shown, as_json=as_json)
     if restored.rejected:
         raise typer.Exit(3)
 
@@ -188,3 +200,38 @@ async def _restore(
 
     with open_backup(file) as opened:
         return await restore_project(build_portable(base), opened, project_id, choices, progress.advance)
+
+
+def clone(
+    project_id: ProjectId,
+    target_id: Annotated[str, typer.Option("--as", metavar="NEW", help="The id of the copy; it must be free.")],
+    is_empty: Annotated[bool, typer.Option("--empty", help="Copy schemas, rules and settings only.")] = False,
+    with_secrets: WithSecrets = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a project, as it is at one moment, and print the API keys of the copy, once. The copy sends no mail."""
+    from service.cli.progress import show_progress
+
+    with show_progress(as_json=as_json) as progress:
+        restored = run_on_foundation(
+            lambda base: _clone(base, project_id, target_id, progress, is_empty=is_empty, with_secrets=with_secrets)
+        )
+    _print_restored(restored, as_json=as_json)
+
+
+async def _clone(
+    base: "Foundation",
+    project_id: str,
+    target_id: str,
+    progress: "Progressing",
+    *,
+    is_empty: bool,
+    with_secrets: bool,
+) -> "Restored":
+    from service.domain.portable import build_portable
+    from service.domain.portable.cloning import clone_project
+    from service.domain.portable.restoring import Choices
+    from service.domain.portable.taking import Wanted
+
+    wanted, choices = Wanted(project_id, is_empty=is_empty), Choices(with_secrets=with_secrets)
+    return await clone_project(build_portable(base), wanted, target_id, choices, progress.advance)

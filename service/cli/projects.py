@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, print_json, print_values, read_pairs
-from service.cli.portable import backup, restore, verify
+from service.cli.portable import backup, clone, restore, verify
 from service.cli.runtime import run_on_foundation
 from service.errors import ConfigurationError
 from service.schema.values import write_time
@@ -24,6 +24,7 @@ project_app = typer.Typer(
 project_app.command()(backup)
 project_app.command()(verify)
 project_app.command()(restore)
+project_app.command()(clone)
 
 ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id.")]
 

@@ -1,6 +1,6 @@
 """BSON documents one behind the other, as MongoDB sends them in a batch and `mongodump` writes them to a file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
@@ -70,13 +70,16 @@ def read_document(document: bytes) -> Document:
         raise error if isinstance(error, BadBson) else BadBson("have a document that is no BSON") from None
 
 
-def raise_version(document: bytes, by: int) -> bytes:
-    """The document with a higher `version`. All other values stay as they are, byte for byte. Raises BadBson."""
+def change_document(document: bytes, change: Callable[[Document], Document]) -> bytes:
+    """The document with the fields that `change` returns. Fields that it leaves stay as they are, byte for byte.
+
+    Raises BadBson, also with the message of a ValueError of `change`.
+    """
     fields = dict(RawBSONDocument(document, DEFAULT_RAW_BSON_OPTIONS))
-    version = fields.get("version", 0)
-    if isinstance(version, bool) or not isinstance(version, int):
-        raise BadBson("have a document whose version is no whole number")
-    return bson.encode({**fields, "version": version + by}, codec_options=DEFAULT_RAW_BSON_OPTIONS)
+    try:
+        return bson.encode(change(fields), codec_options=DEFAULT_RAW_BSON_OPTIONS)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise BadBson(str(error) if type(error) is ValueError else "have a document of another form") from None
 
 
 def _check_depth(value: object, left: int) -> None:

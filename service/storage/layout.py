@@ -18,6 +18,10 @@ INTENTS = "uploads"
 MIGRATIONS = "migrations"
 COLLECTIONS = "collections"
 PROFILE = "profile"
+RULES = "rules"
+AGGREGATIONS = "aggregations"
+# The parts that a copy without records has.
+DEFINITIONS = frozenset({COLLECTIONS, PROFILE, RULES, AGGREGATIONS})
 # The beginning of the name of a MongoDB collection with documents.
 DOCUMENTS = "c_"
 
@@ -98,8 +102,8 @@ PARTS = (
     Part(INTENTS, in_backups=False),
     Part(COLLECTIONS),
     Part(PROFILE),
-    Part("rules"),
-    Part("aggregations"),
+    Part(RULES),
+    Part(AGGREGATIONS),
     Part(MIGRATIONS, in_backups=False),
     Part(DOCUMENTS, DOCUMENT_INDEXES, is_prefix=True),
     # A closed collection before it takes the place of a deleted one, and copies that an earlier version made.

@@ -55,6 +55,11 @@ class ProjectStore:
             match = {"_id": project_id, "deleting": {"$exists": True}}
             return await self._projects.find_one(match, {"_id": 1}) is not None
 
+    async def is_taken(self, project_id: str) -> bool:
+        """True for the id of a project, and of one that is being deleted or restored."""
+        with translated():
+            return await self._projects.find_one({"_id": project_id}, {"_id": 1}) is not None
+
     async def find_by_key(self, key_hash: str) -> Document | None:
         """The project of an API key, in one round trip."""
         lookup = {"from": "projects", "localField": "project_id", "foreignField": "_id", "as": "project"}

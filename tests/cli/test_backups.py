@@ -1,4 +1,4 @@
-"""`auth-collections project backup`, `project verify` and `project restore`."""
+"""`auth-collections project backup`, `verify`, `restore` and `clone`."""
 
 import hashlib
 import json
@@ -34,6 +34,12 @@ def test_a_project_is_written_into_a_file_verified_and_restored(
     restored = shell.run("project", "restore", str(path), "--as", "p", "--json", **elsewhere)
     expected = {"project_id": "p", "needs": [], "left_out": ["events"], "rejected": []}
     assert (restored.returncode, json.loads(restored.stdout)) == (0, expected)
+    copied = shell.json("project", "clone", "p", "--as", "q", "--empty")
+    assert (copied["left_out"], copied["api_key"][:5], copied["publishable_key"][:6]) == (
+        ["records"],
+        "ac_q_",
+        "acp_q_",
+    )
     result = shell.run("project", "verify", str(path), "--against", "p")
     assert (result.returncode, "p/users.bson.gz differs" in result.stdout) == (1, True)
 

@@ -7,13 +7,13 @@ from service.bounds import MAX_PASSKEYS
 from service.domain.access.caller import UserCaller
 from service.domain.accounts import Accounts, totp
 from service.domain.accounts.changes import Author, First
-from service.domain.accounts.factor_proofs import place_of_totp
 from service.domain.accounts.own_factors import NOTICE
 from service.domain.accounts.passkeys import Asked, find_party
 from service.domain.accounts.recovery_codes import hash_codes, new_codes
 from service.domain.accounts.users import OpenedSession, sign_in
 from service.domain.mail_flows.flows import TRIES
 from service.domain.projects.lookup import Project
+from service.domain.projects.secrets import place_of_totp
 from service.domain.sessions.admission import SECOND, is_current
 from service.domain.sessions.pending import ENROLMENT, LIFE, NEW_PASSKEY, Pending, Recognized
 from service.domain.sessions.sessions import Client
@@ -128,7 +128,7 @@ async def begin_totp(accounts: Accounts, enrollee: Enrollee, name: str | None) -
         created_at=moment,
         expires_at=moment + LIFE,
     )
-    sealed = accounts.flows.secret_box.seal(secret, place_of_totp(project, factor_id))
+    sealed = accounts.flows.secret_box.seal(secret, place_of_totp(project.id, factor_id))
     state = {"sealed": sealed, "name": name or TOTP_NAME}
     await accounts.flows.store.insert(record | {"user_id": owner.user.id, "left": TRIES, "state": state})
     return NewTotp(factor_id, secret, totp.describe(secret, project.name, owner.user.email))
@@ -144,7 +144,9 @@ async def confirm_totp(
     if record is None:
         raise InvalidCode
     sealed = record["state"]["sealed"]
-    step = totp.find_step(accounts.flows.secret_box.open(sealed, place_of_totp(project, factor_id)), code, time.time())
+    step = totp.find_step(
+        accounts.flows.secret_box.open(sealed, place_of_totp(project.id, factor_id)), code, time.time()
+    )
     if step is None:
         raise InvalidCode
     moment = now()

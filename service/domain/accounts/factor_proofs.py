@@ -11,15 +11,16 @@ from service.domain.mail_flows.codes import name_account
 from service.domain.mail_flows.counts import count_mistake, uncount
 from service.domain.mail_flows.purposes import Purpose
 from service.domain.projects.lookup import Project
+from service.domain.projects.secrets import place_of_totp
 from service.domain.sessions.admission import SECOND
 from service.domain.sessions.sessions import Client
-from service.errors import InvalidFactor
+from service.errors import ConfigurationError, InvalidFactor
 from service.passkeys.answers import AnswerRefused, Assertion
 from service.schema.values import now
 from service.storage.account_states import PASSKEY, RECOVERY_CODE, TOTP
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
-from service.storage.factors import find_totp, use_recovery_code, use_totp
+from service.storage.factors import StoredTotp, find_totp, use_recovery_code, use_totp
 from service.storage.passkeys import find_holder, use_passkey
 from service.storage.users import StoredUser
 
@@ -121,8 +122,7 @@ async def _judge_totp(accounts: Accounts, attempt: Attempt, proof: TotpCode) -> 
     totp = await find_totp(project.database, user_id)
     if totp is None:
         raise InvalidFactor
-    secret = accounts.flows.secret_box.open(totp.sealed, place_of_totp(project, totp.id))
-    step = find_step(secret, proof.code, time.time())
+    step = find_step(_open_totp(accounts, project, totp), proof.code, time.time())
     if step is None:
         raise InvalidFactor
 
@@ -164,6 +164,9 @@ def _judge_recovery_code(accounts: Accounts, attempt: Attempt, proof: RecoveryCo
     return Judged(RECOVERY_CODE, spend)
 
 
-def place_of_totp(project: Project, factor_id: str) -> str:
-    """The context that a secret is sealed for, from its first hour on."""
-    return f"{project.id}/totp/{factor_id}"
+def _open_totp(accounts: Accounts, project: Project, totp: StoredTotp) -> str:
+    """Raises InvalidFactor for a secret of another SECRET_KEY, which a restored user may have."""
+    try:
+        return accounts.flows.secret_box.open(totp.sealed, place_of_totp(project.id, totp.id))
+    except ConfigurationError:
+        raise InvalidFactor from None

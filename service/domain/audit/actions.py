@@ -43,6 +43,7 @@ class Action(StrEnum):
     USER_ACTED_AS = "user.acted_as"
     MAILBOX_READ = "mailbox.read"
     PROJECT_RESTORED = "project.restored"
+    PROJECT_CLONED = "project.cloned"
     BACKUP_MADE = "backup.made"
 
 

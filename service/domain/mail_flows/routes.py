@@ -41,6 +41,8 @@ class MailRoutes:
     def server_of(self, project: Project) -> MailServer | None:
         """None where mails are kept."""
         own = project.settings.smtp_url
+        if project.settings.mail_delivery == "keep":
+            return None
         return read_server(own.get_secret_value()) if own is not None else self.server
 
     def sender_of(self, project: Project) -> Address:

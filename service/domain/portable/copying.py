@@ -6,7 +6,7 @@ is ever used twice. 4. If the catalog is another one by now, or the hold ran out
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Set
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -19,12 +19,13 @@ from service.storage.databases import ProjectDatabase
 from service.storage.file_lists import FileList
 from service.storage.files.holds import RENEW_SECONDS, begin_hold, end_hold, renew_hold
 from service.storage.files.stored import CHUNKS, FILES
-from service.storage.layout import is_in_backups
 from service.storage.moments import CollectionInfo, Moment, describe_collection, open_moment, read_catalog
 
 # Its caller learns the phase, and how many more documents were read in it.
 Advance = Callable[[str, int], None]
 Catalog = Mapping[str, CollectionInfo]
+# True for a MongoDB collection whose records are copied.
+Has = Callable[[str], bool]
 
 
 def ignore(phase: str, count: int) -> None:
@@ -40,24 +41,22 @@ class Copied:
     damaged: list[str]
 
 
-async def copy_project(
-    database: ProjectDatabase, archive: ArchiveWriter, left_out: Set[str], advance: Advance
-) -> Copied:
+async def copy_project(database: ProjectDatabase, archive: ArchiveWriter, has: Has, advance: Advance) -> Copied:
     """Raises CatalogChanged, HistoryLost, Unavailable."""
     async with _holding(database):
-        catalog = await _read_catalog(database, left_out)
+        catalog = await _read_catalog(database, has)
         moment = await open_moment(database)
         with FileList() as files:
             await _Copy(database, archive, moment, files, advance).run(catalog)
-        if await _read_catalog(database, left_out) != catalog:
+        if await _read_catalog(database, has) != catalog:
             raise CatalogChanged
     counts = {name: archive.members[records_name(name)].documents or 0 for name in catalog}
     return Copied(ClusterTime(t=moment.at.time, i=moment.at.inc), counts, files.damaged)
 
 
-async def _read_catalog(database: ProjectDatabase, left_out: Set[str]) -> Catalog:
+async def _read_catalog(database: ProjectDatabase, has: Has) -> Catalog:
     found = await read_catalog(database)
-    return {name: found[name] for name in sorted(found) if is_in_backups(name) and name not in left_out}
+    return {name: found[name] for name in sorted(found) if has(name)}
 
 
 @asynccontextmanager

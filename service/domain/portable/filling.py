@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -10,12 +10,13 @@ from service.domain.collections.reconcile import users_validator, wants_images
 from service.domain.portable.copying import Advance
 from service.domain.portable.manifest import records_name
 from service.domain.portable.reading import BackupFile
+from service.domain.portable.rewriting import Rewrite, Rewriting
 from service.errors import BackupDamaged, DigestMismatch, DuplicateValue, Invalid, RestoreInvalid
-from service.schema.fields import Fields, parse
+from service.schema.fields import Fields, files_of, parse
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
 from service.schema.options import COLLECTION_NAME
-from service.storage.bson_stream import BadBson, raise_version, read_document
+from service.storage.bson_stream import BadBson, read_document
 from service.storage.building import digest_documents, index_chunks, insert_documents
 from service.storage.client import Document
 from service.storage.collections import CollectionStore, mongo_collection_name
@@ -24,8 +25,6 @@ from service.storage.definitions import is_live, is_visible
 from service.storage.files.stored import CHUNKS
 from service.storage.layout import COLLECTIONS, DOCUMENTS, PROFILE, SESSIONS, USERS
 
-# No ETag of before the restore matches a record afterwards.
-RAISED_BY = 1_000_000
 INSERTED_BYTES, INSERTED_DOCUMENTS = 8_388_608, 1_000
 NAMED = 100
 
@@ -39,14 +38,17 @@ class Filled:
 
 
 async def fill_database(
-    database: ProjectDatabase, backup: BackupFile, advance: Advance, *, skips_invalid: bool
+    database: ProjectDatabase, backup: BackupFile, rewriting: Rewriting, advance: Advance, *, skips_invalid: bool
 ) -> Filled:
-    """Raises RestoreInvalid for documents that break their definition, unless it `skips_invalid`; DigestMismatch."""
+    """Stores each document as `rewriting` changes it.
+
+    Raises RestoreInvalid for documents that break their definition, unless it `skips_invalid`; DigestMismatch."""
     filled = Filled()
     declared = await _declare(database, backup)
-    documents = {mongo_collection_name(name) for name in declared}
-    for collection in _order(backup, documents):
-        await _fill(database, backup, collection, filled, advance)
+    files = {mongo_collection_name(name): files_of(fields) for name, fields in declared.items()}
+    for collection in _order(backup, files.keys()):
+        rewrite = rewriting(collection, files.get(collection, ()))
+        await _fill(_Member(database, backup, collection), rewrite, filled, advance)
     if filled.rejected and not skips_invalid:
         shown = ", ".join(filled.rejected[:NAMED])
         raise RestoreInvalid(f"{len(filled.rejected)} documents break their definition: {shown}")
@@ -55,7 +57,7 @@ async def fill_database(
     return filled
 
 
-def _order(backup: BackupFile, documents: set[str]) -> list[str]:
+def _order(backup: BackupFile, documents: Set[str]) -> list[str]:
     """The collections to fill: sessions end with a restore, and documents of a deleted collection went with it."""
     return [
         name
@@ -115,12 +117,19 @@ async def _index(database: ProjectDatabase, name: str, fields: Fields) -> None:
         raise RestoreInvalid(f"two documents of {name} have the same {error.field}, which is unique") from None
 
 
-async def _fill(
-    database: ProjectDatabase, backup: BackupFile, collection: str, filled: Filled, advance: Advance
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A member of a backup, and the collection that it fills."""
+
+    database: ProjectDatabase
+    backup: BackupFile
+    collection: str
+
+
+async def _fill(member: _Member, rewrite: Rewrite, filled: Filled, advance: Advance) -> None:
     """Writes one member, and compares what MongoDB has then with what was sent."""
-    digest = hashlib.sha256()
-    found = _read(backup, collection)
+    database, collection, digest = member.database, member.collection, hashlib.sha256()
+    found = _read(member, rewrite)
     while batch := await asyncio.to_thread(_next_batch, found):
         refused = {} if collection == "rules" else await insert_documents(database, collection, batch)
         for position, document in enumerate(batch):
@@ -136,14 +145,13 @@ async def _fill(
         raise DigestMismatch(f"{collection} does not hold what was sent to it")
 
 
-def _read(backup: BackupFile, collection: str) -> Iterator[bytes]:
+def _read(member: _Member, rewrite: Rewrite) -> Iterator[bytes]:
     """The documents as they are to be stored."""
-    has_versions = collection == USERS or collection.startswith(DOCUMENTS)
+    name = records_name(member.collection)
     try:
-        for document in backup.documents(records_name(collection)):
-            yield raise_version(document, RAISED_BY) if has_versions else document
+        yield from map(rewrite, member.backup.documents(name))
     except BadBson as error:
-        raise BackupDamaged(f"the bytes of {records_name(collection)} {error}") from None
+        raise BackupDamaged(f"the bytes of {name} {error}") from None
 
 
 def _next_batch(documents: Iterator[bytes]) -> list[bytes]:

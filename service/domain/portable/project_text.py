@@ -2,16 +2,73 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
+from service.bounds import MAX_KEYS, MAX_SIGNING_KEYS
+from service.domain.portable.manifest import PROJECT, Digest
+from service.domain.projects.admin import MAX_NAME
+from service.domain.projects.lookup import PROJECT_ID
+from service.errors import BackupDamaged
 from service.schema.values import write_time
 from service.storage.client import Document
 
 # The fields of a stored project that describe it; the others are about its keeping here.
 FIELDS = ("name", "created_at", "settings", "providers")
 SIGNING = ("signing_key", "next_signing_key", "previous_signing_keys")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class ProviderText(_Part):
+    preset: str
+    settings: dict[str, Any]
+    created_at: str
+
+
+class KeyText(_Part):
+    sha256: Digest
+    created_at: str
+    kind: str | None = None
+    name: str | None = None
+    last_used_at: str | None = None
+
+
+class SigningKeyText(_Part):
+    """A key that will sign, with the time of its publication, or one that did, with the end of its last token."""
+
+    sealed: str
+    published_at: str | None = None
+    until: str | None = None
+
+
+class ProjectText(_Part):
+    """A backup's project: secrets are sealed, and keys are hashes."""
+
+    id: Annotated[str, StringConstraints(pattern=f"^{PROJECT_ID.pattern}$")]
+    name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
+    created_at: str
+    settings: dict[str, Any]
+    signing_key: str | None = None
+    next_signing_key: SigningKeyText | None = None
+    previous_signing_keys: Annotated[list[SigningKeyText], Field(max_length=MAX_SIGNING_KEYS)] = Field(
+        default_factory=list
+    )
+    providers: dict[str, ProviderText] = Field(default_factory=dict)
+    keys: Annotated[list[KeyText], Field(max_length=MAX_KEYS)]
+
+
+def read_project(data: bytes) -> ProjectText:
+    """Raises BackupDamaged."""
+    try:
+        return TypeAdapter(ProjectText).validate_json(data)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
+        raise BackupDamaged(f"{PROJECT} has another form than a backup's, at {place}") from None
 
 
 def write_project(record: Document, keys: Iterable[Document]) -> bytes:

@@ -19,7 +19,7 @@ from service.domain.portable.project_text import write_project
 from service.errors import CatalogChanged, ProjectBusy, ProjectNotFound
 from service.schema.values import now, write_time
 from service.storage.files.stored import CHUNKS, FILES
-from service.storage.layout import EVENTS, SESSIONS
+from service.storage.layout import DEFINITIONS, EVENTS, SESSIONS, is_in_backups
 from service.storage.migrations import read_version
 
 ATTEMPTS = 3
@@ -45,11 +45,18 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A backup to take of a project: `without` are keys of LEAVABLE."""
+    """A backup to take of a project: `without` are keys of LEAVABLE. One that `is_empty` has definitions and rules only."""
 
     project_id: str
     without: frozenset[str] = frozenset()
     attempts: int = ATTEMPTS
+    is_empty: bool = False
+
+    def has(self, collection: str) -> bool:
+        """True if the records of a MongoDB collection are to be in the backup."""
+        if self.is_empty:
+            return collection in DEFINITIONS
+        return is_in_backups(collection) and not any(collection in LEAVABLE[each] for each in self.without)
 
 
 async def take_backup(portable: Portable, wanted: Wanted, open_sink: OpenSink, advance: Advance = ignore) -> Taken:
@@ -76,11 +83,10 @@ async def _attempt(portable: Portable, wanted: Wanted, sink: Sink, advance: Adva
     taken_at, record = now(), await portable.store.find(wanted.project_id)
     if record is None:
         raise ProjectNotFound(f"There is no project {wanted.project_id}")
-    left_out = frozenset[str]().union(*(LEAVABLE[each] for each in wanted.without))
     with ArchiveWriter(sink, taken_at) as archive:
         archive.add(HEADER, write_text(Header(created_at=write_time(taken_at))))
         archive.add(PROJECT, write_project(record, await portable.store.keys(wanted.project_id)))
-        copied = await copy_project(portable.databases.project(wanted.project_id), archive, left_out, advance)
+        copied = await copy_project(portable.databases.project(wanted.project_id), archive, wanted.has, advance)
         manifest = await _describe(portable, wanted, archive, copied, taken_at)
         text = write_text(manifest)
         archive.add(MANIFEST, text)
@@ -101,7 +107,7 @@ async def _describe(
         mongodb_version=await portable.databases.version(),
         counts=copied.counts,
         members=archive.members,
-        left_out=sorted(wanted.without),
+        left_out=["records"] if wanted.is_empty else sorted(wanted.without),
         warnings=[f"The file {name} is damaged: chunks of it are missing" for name in copied.damaged],
     )
 

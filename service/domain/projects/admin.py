@@ -79,7 +79,7 @@ class ProjectAdmin:
         Conflict when the id is taken, InvalidConfiguration for a bad name, id or setting.
         """
         project_id, settings = project_id or secrets.token_hex(6), self.complete(settings)
-        _check(name, project_id)
+        check_project(name, project_id)
         await self._canary.check()
         # Nothing may be made in a database that is about to be dropped.
         if await self._store.is_deleting(project_id):
@@ -193,7 +193,8 @@ def _not_found(project_id: str) -> ProjectNotFound:
     return ProjectNotFound(f"There is no project {project_id}")
 
 
-def _check(name: str, project_id: str) -> None:
+def check_project(name: str, project_id: str) -> None:
+    """Raises InvalidConfiguration for a bad name or id."""
     _check_name(name)
     if not PROJECT_ID.fullmatch(project_id):
         msg = "A project's id has 1 to 40 of a-z, 0-9 and -, and neither begins nor ends with -"

@@ -22,6 +22,11 @@ def derive_key(secret_key: bytes, purpose: str) -> bytes:
     return HKDF(SHA256(), DERIVED_BYTES, salt=None, info=purpose.encode()).derive(secret_key)
 
 
+def place_of_totp(project_id: str, factor_id: str) -> str:
+    """The place that the secret of an authenticator app is sealed for, from its enrolment on."""
+    return f"{project_id}/totp/{factor_id}"
+
+
 class SecretBox:
     """Seals and opens short secrets with a 32-byte key, and derives other keys from it."""
 

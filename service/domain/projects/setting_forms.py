@@ -78,6 +78,7 @@ GROUPS: Mapping[str, Mapping[str, SettingForm]] = {
     "Mail": {
         "SMTP_URL": SettingForm("Mail server"),
         "MAIL_FROM": SettingForm("Sender"),
+        "MAIL_DELIVERY": SettingForm("Delivery"),
         "MAIL_TEXTS": SettingForm("Texts"),
         "MAIL_LIMIT": SettingForm("Mails", "a day", NO_LIMIT),
         "MAIL_REQUEST_LIMIT": SettingForm("Requests for mails from one address", AN_HOUR, NO_LIMIT),

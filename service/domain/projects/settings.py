@@ -208,6 +208,8 @@ class ProjectSettings(BaseModel):
     """The project's own mail server, as `SMTP_URL` of the environment; encrypted at rest, never shown again."""
     mail_from: Sender | None = None
     """The sender of the project's mails; the default is the service's `MAIL_FROM`."""
+    mail_delivery: Literal["send", "keep"] = "send"
+    """`keep`: no mail is sent; all are kept for the mailbox. A copy of a project begins with it."""
     mail_texts: Annotated[dict[str, Any], BeforeValidator(_texts)] = Field(default_factory=dict)
     """The project's own texts of mails, as JSON: see the page on mail."""
     captcha: Literal["off", "altcha", "turnstile", "hcaptcha"] = "off"

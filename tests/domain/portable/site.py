@@ -16,6 +16,7 @@ from service.services import Services
 from tests.conftest import Api
 from tests.declared import declare
 
+Json = dict[str, Any]
 BOOKS = "/api/collections/books/documents"
 SCHEMA: dict[str, Any] = {"title": {"type": "string", "unique": True}, "cover": {"type": "file"}}
 RULES = {"collections": {"books": {"read": "anyone"}}}
@@ -69,3 +70,28 @@ def documents_of(content: bytes, collection: str) -> list[dict[str, Any]]:
     """The documents of a member, read by no code of the service but gunzip."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(f"p/{collection}.bson.gz") as entry:
         return bson.decode_all(b"".join(unpack(entry)))
+
+
+def records(api: Api) -> dict[str, list[Json]]:
+    """All records of the project that a backup has and a restore brings, by collection."""
+    names = set(api.database.list_collection_names()) - {
+        "sessions",
+        "kept_answers",
+        "uploads",
+        "migrations",
+        "c_dropped",
+    }
+    return {name: list(api.database[name].find().sort("_id", 1)) for name in names}
+
+
+def forms(api: Api) -> dict[str, tuple[Any, set[str]]]:
+    """The options and indexes of each collection; `collMod` notes MongoDB's defaults, and `create` does not."""
+    defaults = {"validationLevel", "validationAction"}
+    return {
+        each["name"]: (
+            {name: value for name, value in each["options"].items() if name not in defaults},
+            set(api.database[each["name"]].index_information()),
+        )
+        for each in api.database.list_collections()
+        if each["name"] not in {"uploads", "sessions", "c_dropped"}
+    }

@@ -7,8 +7,9 @@ import orjson
 import pytest
 from pymongo import MongoClient
 
-from service.domain.portable import filling
-from service.domain.portable.restored_project import make_project, read_project
+from service.domain.portable import filling, rewriting
+from service.domain.portable.project_text import read_project
+from service.domain.portable.restored_project import make_project
 from service.domain.portable.restoring import Choices, Restored, restore_project
 from service.domain.projects.secrets import SecretBox
 from service.errors import (
@@ -17,6 +18,7 @@ from service.errors import (
     BackupTooNew,
     Conflict,
     DigestMismatch,
+    InvalidConfiguration,
     ProjectBusy,
     RestoreInvalid,
     ServiceError,
@@ -27,9 +29,8 @@ from service.storage.building import insert_documents
 from service.storage.migrations import PROJECT_MIGRATIONS
 from service.storage.reservations import Reservation
 from tests.conftest import BASE_URL, Api
-from tests.domain.portable.site import BOOKS, opened, portable_of, take, use_fully
+from tests.domain.portable.site import BOOKS, Json, forms, opened, portable_of, records, take, use_fully
 
-Json = dict[str, Any]
 System = Any
 BOX = SecretBox(b"k" * 32)
 
@@ -60,27 +61,16 @@ def lose(services: Services, system: System) -> Callable[[Api], None]:
     return act
 
 
-async def restore(services: Services, content: bytes, project_id: str, **choices: bool) -> Restored:
+async def restore(services: Services, content: bytes, project_id: str, **choices: Any) -> Restored:
     with opened(content) as backup:
         return await restore_project(portable_of(services), backup, project_id, Choices(**choices))
-
-
-def records(api: Api) -> dict[str, list[Json]]:
-    """All records of the project that a backup has and a restore brings, by collection."""
-    names = set(api.database.list_collection_names()) - {
-        "sessions",
-        "kept_answers",
-        "uploads",
-        "migrations",
-        "c_dropped",
-    }
-    return {name: list(api.database[name].find().sort("_id", 1)) for name in names}
 
 
 def older(found: dict[str, list[Json]]) -> dict[str, list[Json]]:
     """The same with the versions of before a restore."""
     for name in {"users", "c_books"} & found.keys():
-        found[name] = [{**each, "version": each["version"] - filling.RAISED_BY} for each in found[name]]
+        found[name] = [{**each, "version": each["version"] - rewriting.RAISED_BY} for each in found[name]]
+    found["users"] = [{**each, "token_version": each["token_version"] - 1} for each in found["users"]]
     return found
 
 
@@ -112,9 +102,11 @@ class TestRestored:
         cover = used.database["files.files"].find_one({"metadata.collection": "books"})["_id"]  # type: ignore[index]
         url = f"/files/{cover}"
         shown = await used.http.get(url)
+        keys = (await used.http.get(f"/auth-collections/jwks/{used.project.id}")).json()
         content, _ = await take(portable_of(services), used.project.id)
         lose(used)
         await restore(services, content, used.project.id)
+        assert (await used.http.get(f"/auth-collections/jwks/{used.project.id}")).json() == keys
         assert (await used.login()).status_code == 200
         assert (await used.as_user(token, "GET", "/auth-collections/user")).status_code == 401
         assert (await used.request("GET", path, headers={"if-none-match": etag})).status_code == 200
@@ -248,12 +240,12 @@ class TestRefused:
         lose(used)
         await self.refuse(used, services, system, content, BackupTooNew)
 
-    async def test_an_id_that_is_taken_or_another_one(self, used: Api, services: Services) -> None:
+    async def test_an_id_that_is_taken_or_that_is_none(self, used: Api, services: Services) -> None:
         content, _ = await take(portable_of(services), used.project.id)
         with pytest.raises(Conflict):
             await restore(services, content, used.project.id)
-        with pytest.raises(RestoreInvalid):
-            await restore(services, content, "another")
+        with pytest.raises(InvalidConfiguration):
+            await restore(services, content, "No id")
         assert (await used.login()).status_code == 200
 
     async def test_a_database_without_a_project_stays(
@@ -330,10 +322,10 @@ def test_secrets_of_another_secret_key_are_needed_and_not_kept() -> None:
             }
         )
     )
-    project = make_project(text, SecretBox(b"o" * 32), with_keys=True)
+    project = make_project(text, SecretBox(b"o" * 32), is_ours=False, with_keys=True)
     assert project.needs == ["SMTP_URL", "provider one"]
     assert (project.record["settings"], list(project.record["providers"])) == ({"TIER": "free"}, ["two"])
-    ours = make_project(text, BOX, with_keys=True)
+    ours = make_project(text, BOX, is_ours=True, with_keys=True)
     assert (ours.needs, ours.record["settings"].keys()) == ([], {"SMTP_URL", "TIER"})
 
 
@@ -348,16 +340,3 @@ async def _note(session: Any) -> None:
 def _resigned(content: bytes) -> bytes:
     """The backup under the signature of another deployment."""
     return content[:-64] + b"0" * 64
-
-
-def forms(api: Api) -> dict[str, tuple[Any, set[str]]]:
-    """The options and indexes of each collection; `collMod` notes MongoDB's defaults, and `create` does not."""
-    defaults = {"validationLevel", "validationAction"}
-    return {
-        each["name"]: (
-            {name: value for name, value in each["options"].items() if name not in defaults},
-            set(api.database[each["name"]].index_information()),
-        )
-        for each in api.database.list_collections()
-        if each["name"] not in {"uploads", "sessions", "c_dropped"}
-    }
