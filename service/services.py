@@ -17,7 +17,7 @@ from service.domain.aggregations.aggregations import Aggregations
 from service.domain.batches.batches import Batches
 from service.domain.collections import build_collections
 from service.domain.collections.collections import Collections
-from service.domain.contracts.contracts import Contracts
+from service.domain.contracts import Contracts
 from service.domain.documents import build_documents
 from service.domain.documents.reader import Engine
 from service.domain.events import Journal
@@ -43,7 +43,7 @@ from service.domain.sign_in.registration import ProviderDefaults
 from service.domain.traffic import Traffic, build_traffic
 from service.domain.trials import build_trials
 from service.domain.trials.trials import Trials
-from service.domain.views.views import Views
+from service.domain.views import Views
 from service.foundation import Foundation, build_foundation
 from service.settings import Settings
 from service.storage.client import Client, connect

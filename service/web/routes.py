@@ -4,21 +4,19 @@ The declaration of an endpoint, beside its handler, has its demands, body and an
 does not start where the page and the declarations differ.
 """
 
+from service.web import audit, contracts, events, profiles, rules, views
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import signup, users
 from service.web.administration import endpoints as administration
 from service.web.administration import sign_in_state
 from service.web.aggregations import endpoints as aggregations
-from service.web.audit import endpoints as audit
 from service.web.auth.authenticate import OF_OPERATORS
 from service.web.batches import endpoints as batches
 from service.web.collections import endpoints as collections
 from service.web.console import endpoints as console
-from service.web.contracts import endpoints as contracts
 from service.web.docs_ui import endpoints as docs
 from service.web.documents import bulk, exports, imports, infer, reading
 from service.web.documents import endpoints as documents
-from service.web.events import endpoints as events
 from service.web.factors import endpoints as factors
 from service.web.factors import passkeys
 from service.web.files import endpoints as files
@@ -31,21 +29,18 @@ from service.web.operations import endpoints as operations
 from service.web.operators import acting, me, system
 from service.web.operators import endpoints as operators
 from service.web.operators import sign_in as operator_sign_in
-from service.web.profiles import endpoints as profiles
 from service.web.projects import endpoints as projects
 from service.web.projects import keys as project_keys
 from service.web.projects import mail as project_mail
 from service.web.projects import providers as project_providers
 from service.web.projects import settings as project_settings
 from service.web.realtime import endpoints as realtime
-from service.web.rules import endpoints as rules
 from service.web.sessions import endpoints as sessions
 from service.web.sessions import introspection
 from service.web.sign_in import captcha, identities, posted, tokens
 from service.web.sign_in import endpoints as sign_in
 from service.web.traffic import endpoints as traffic
 from service.web.traffic import live, usage
-from service.web.views import endpoints as views
 
 MODULES = (
     accounts,

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 from service.bounds import MAX_FIELDS
-from service.domain.contracts import contracts
-from service.domain.contracts.contracts import ProjectState, Text, WantedText, write_text
+from service.domain import contracts
+from service.domain.contracts import ProjectState, Text, WantedText, write_text
 from service.schema.values import now
 from tests.conftest import Api, MakeApi
 from tests.loop_watch import LoopWatch

@@ -13,7 +13,7 @@ from service.errors import UserNotFound
 from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.http.render import Json
-from service.web.mails.bodies import EXAMPLE_MAIL, MailView, mail_view
+from service.web.mails.endpoints import EXAMPLE_MAIL, MailView, mail_view
 from service.web.openapi.declaration import Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
 from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME, Id, Time, WholeNumber

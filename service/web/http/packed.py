@@ -5,7 +5,7 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.contracts.contracts import Text
+from service.domain.contracts import Text
 from service.web.http.conditional import matches
 
 CODING = re.compile(r"[ \t]*(gzip|x-gzip|\*)[ \t]*(?:;[ \t]*q=([0-9.]+)[ \t]*)?", re.IGNORECASE)

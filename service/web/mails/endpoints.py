@@ -1,19 +1,22 @@
-"""A project's mails, for its servers; and the mailbox, which shows them to whoever develops on this machine."""
+"""A project's mails, for its servers; and the mailbox, which shows them to the developer on this machine."""
 
 from functools import cache, partial
 from importlib.resources import files
+from typing import Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from service.bounds import MAX_LIMIT
 from service.domain.access.caller import SecretKeyCaller, ServiceCaller
 from service.domain.limits.policies import AUTH
+from service.domain.mail_flows.mailbox import MailEntry, MailList, Message, read_messages
 from service.domain.mail_flows.mailbox import list_mails as find_mails
-from service.domain.mail_flows.mailbox import read_messages
 from service.domain.mail_flows.mailbox import retry_mail as retry
 from service.domain.permissions import Access
 from service.errors import MailNotFound, NotFound
+from service.mail.texts import KINDS
 from service.query.nodes import ListQuery
 from service.query.options import MAX_OFFSET
 from service.query.parse import parse_pairs, parse_query
@@ -22,17 +25,103 @@ from service.web.auth.authenticate import Credential
 from service.web.auth.local import is_from_here, is_from_its_own_page
 from service.web.http.query_values import refuse_unknown
 from service.web.http.render import Json, NoContent
-from service.web.mails.bodies import (
-    EXAMPLE_MAIL,
-    EXAMPLE_MESSAGE,
-    MAIL_ID,
-    MailPageView,
-    MessageList,
-    list_view,
-    message_view,
-)
-from service.web.openapi.declaration import HTML, TEXT, Content, Parameter, Success, Tag
+from service.web.openapi.declaration import HTML, TEXT, Content, Parameter, Schema, Success, Tag
 from service.web.openapi.endpoint import Query, endpoint
+from service.web.openapi.shapes import EXAMPLE_TIME, Limit, Offset, Time, WholeNumber
+
+EXAMPLE_MAIL_ID = "4bS9uQmXk1dW0p2RzV7nYA"
+MAIL_ID: dict[str, Schema] = {
+    "id": {
+        "description": "The mail's id.",
+        "schema": {"type": "string", "pattern": "^[^/]+$"},
+        "example": EXAMPLE_MAIL_ID,
+    }
+}
+EXAMPLE_MAIL = {
+    "id": EXAMPLE_MAIL_ID,
+    "to": "ann@example.com",
+    "kind": "verify_email",
+    "status": "queued",
+    "attempts": 1,
+    "created_at": EXAMPLE_TIME,
+}
+EXAMPLE_MESSAGE = {
+    "id": EXAMPLE_MAIL_ID,
+    "to": "ann@example.com",
+    "subject": "Confirm your address for Shop",
+    "text": "Is this your address?",
+    "html": "<!doctype html>",
+    "kind": "verify_email",
+    "code": "402719",
+    "link": "https://auth.example.com/auth-collections/link?t=Zt0rXk8J",
+    "created_at": EXAMPLE_TIME,
+}
+Kind = Literal[KINDS]  # type: ignore[valid-type]
+Status = Literal["kept", "queued", "sent", "failed"]
+
+
+class MailView(TypedDict):
+    id: str
+    to: str | None
+    kind: Kind
+    status: Status
+    attempts: WholeNumber
+    created_at: Time
+
+
+class MailPageView(TypedDict):
+    mails: list[MailView]
+    total: WholeNumber
+    limit: Limit
+    offset: Offset
+
+
+class MessageView(TypedDict):
+    """`text`, `html`, `code` and `link` are null once the mail was sent, as all else that it was made from."""
+
+    id: str
+    to: str | None
+    subject: str | None
+    text: str | None
+    html: str | None
+    kind: Kind
+    code: str | None
+    link: str | None
+    created_at: Time
+
+
+class MessageList(TypedDict):
+    messages: list[MessageView]
+
+
+def mail_view(mail: MailEntry) -> MailView:
+    return {
+        "id": mail.id,
+        "to": mail.to,
+        "kind": mail.kind,
+        "status": mail.status,  # type: ignore[typeddict-item]
+        "attempts": mail.attempts,
+        "created_at": mail.created_at,
+    }
+
+
+def list_view(page: MailList, *, limit: int, offset: int) -> MailPageView:
+    return {"mails": [mail_view(mail) for mail in page.mails], "total": page.total, "limit": limit, "offset": offset}
+
+
+def message_view(message: Message) -> MessageView:
+    return {
+        "id": message.id,
+        "to": message.to,
+        "subject": message.subject,
+        "text": message.text,
+        "html": message.html,
+        "kind": message.kind,
+        "code": message.code,
+        "link": message.link,
+        "created_at": message.created_at,
+    }
+
 
 ASSETS = {"mailbox.css": "text/css; charset=utf-8", "mailbox.js": "text/javascript; charset=utf-8"}
 # A mail is shown in a frame of its own without scripts; its styles stand in it.

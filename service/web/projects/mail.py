@@ -16,7 +16,7 @@ from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.render import Json
-from service.web.mails.bodies import EXAMPLE_MESSAGE, MAIL_ID, MessageList, message_view
+from service.web.mails.endpoints import EXAMPLE_MESSAGE, MAIL_ID, MessageList, message_view
 from service.web.openapi.declaration import HTML, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
 from service.web.openapi.shapes import Strict

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from service.domain.contracts import contracts
-from service.domain.contracts.contracts import ProjectState, Text, WantedText, write_text
+from service.domain import contracts
+from service.domain.contracts import ProjectState, Text, WantedText, write_text
 from tests.conftest import Api
 from tests.declared import change, declare, violations
 

@@ -12,8 +12,8 @@ import pytest
 
 from service.bounds import MAX_CONTRACTS_WAITING
 from service.contract.model import View
-from service.domain.contracts import contracts
-from service.domain.contracts.contracts import ProjectState, Text, WantedText, write_text
+from service.domain import contracts
+from service.domain.contracts import ProjectState, Text, WantedText, write_text
 from service.errors import Busy
 from service.services import Services
 from service.storage.definitions import Definitions

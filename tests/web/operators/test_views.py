@@ -7,7 +7,7 @@ import pytest
 from pymongo import MongoClient
 
 from service.bounds import MAX_VIEW_BYTES, MAX_VIEW_DEPTH, MAX_VIEWS
-from service.domain.views.views import measure_depth
+from service.domain.views import measure_depth
 from service.schema.values import now
 from service.services import Services
 from tests.conftest import Api, MakeApi

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from service.domain.access.caller import OperatorCaller
 from service.domain.permissions import Access
-from service.domain.views.views import Kind, SavedView, ViewDraft
+from service.domain.views import Kind, SavedView, ViewDraft
 from service.errors import PermissionRequired, VersionConflict, ViewLimit, ViewNotFound
 from service.schema.values import BadValue
 from service.services import Services

@@ -13,7 +13,7 @@ from service.contract.model import Contract, View
 from service.contract.python import write_python
 from service.contract.typescript import write_typescript
 from service.domain.access.caller import OperatorCaller, PublishableKeyCaller, SecretKeyCaller
-from service.domain.contracts.contracts import WantedText
+from service.domain.contracts import WantedText
 from service.domain.limits.policies import DAILY
 from service.domain.permissions import Access
 from service.errors import CollectionNotFound, Invalid, SecretKeyRequired, TooLarge, Violation

@@ -1,32 +1,68 @@
 """The schema of users' profiles over HTTP: it is read, looked at in a dry run, and replaced. See docs/profiles.md."""
 
 from functools import partial
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, WithJsonSchema
 from starlette.requests import Request
+from typing_extensions import TypedDict
 
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.limits.policies import DAILY
 from service.domain.permissions import Access
-from service.domain.profiles.changes import preview_profile, replace_profile
+from service.domain.profiles.changes import WantedProfile, preview_profile, replace_profile
 from service.domain.profiles.definition import DeclaredProfile
 from service.errors import SchemaChanging, SchemaConflict, VersionConflict
 from service.schema.versions import is_tag_named
 from service.services import Services
 from service.web.auth.authenticate import Credential
-from service.web.collections.bodies import CONFLICT, SchemaFindings, findings_view
+from service.web.collections.bodies import CONFLICT, FieldDefinition, SchemaFindings, findings_view
 from service.web.collections.endpoints import CHANGE_ANSWER_SECONDS
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.query_flags import read_flags
 from service.web.http.render import Json
 from service.web.openapi.declaration import TEXT, ErrorExample, Parameter, Success, Tag
 from service.web.openapi.endpoint import endpoint
-from service.web.profiles.bodies import (
-    EXAMPLE_DECLARED,
-    EXAMPLE_PROFILE,
-    ProfileSchema,
-    ProfileSchemaForm,
-    profile_schema_view,
-)
+from service.web.openapi.shapes import EXAMPLE_TIME, ShownAs, Time
+
+EXAMPLE_PROFILE = {
+    "schema": {
+        "plan": {"type": "string", "enum": ["free", "pro"], "default": "free"},
+        "born": {"type": "datetime"},
+        "referred_by_id": {"type": "reference", "collection": "users"},
+    },
+    "additional": True,
+}
+EXAMPLE_DECLARED = {**EXAMPLE_PROFILE, "updated_at": EXAMPLE_TIME}
+
+Additional = Annotated[StrictBool, Field(description="Whether profiles take fields that are not declared")]
+
+
+class ProfileSchemaForm(BaseModel):
+    """The whole declaration. Definitions are those of collections, without `required`, `unique` and `index`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    declared: Annotated[dict[str, Any], ShownAs(dict[str, FieldDefinition])] = Field(alias="schema")
+    additional: Additional = True
+
+    def wanted(self) -> WantedProfile:
+        return WantedProfile(self.declared, self.additional)
+
+
+class ProfileSchema(TypedDict):
+    schema: dict[str, FieldDefinition]
+    additional: Additional
+    updated_at: Annotated[
+        Time | None,
+        Field(description="None where no schema was ever declared"),
+        WithJsonSchema({"type": ["string", "null"], "format": "date-time"}),
+    ]
+
+
+def profile_schema_view(profile: DeclaredProfile) -> ProfileSchema:
+    return {"schema": dict(profile.schema), "additional": profile.additional, "updated_at": profile.updated_at}
+
 
 ETAG = {"ETag": "The version of the schema, for If-Match"}
 

@@ -1,1 +1,0 @@
-"""Views: the saved states of grids and charts of the console."""

@@ -1,1 +1,0 @@
-"""Access rules over HTTP."""

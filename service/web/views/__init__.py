@@ -1,1 +1,0 @@
-"""The Admin API of views."""
