@@ -32,7 +32,7 @@ NO_KEYS: SignerKeys = {}
 
 _B64 = r"[A-Za-z0-9+/.]{1,344}={0,2}"
 _NUMBER = r"[1-9][0-9]{0,9}"
-# Of the key that Firebase encrypts, which is the hash, these bytes of scrypt's are used.
+# Firebase's hash is a key that it encrypts; scrypt's first bytes, so many, encrypt it.
 _FIREBASE_KEY_BYTES = 32
 _HASHER = PasswordHasher()
 
