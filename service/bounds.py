@@ -249,6 +249,10 @@ MAX_INDEXES = Bound(
     protects="MongoDB's open files",
     past=INVALID,
 )
+MAX_COMPOUNDS = Bound(
+    8, "compound unique keys of a collection, and compound indexes", protects="MongoDB's open files", past=INVALID
+)
+MAX_COMPOUND_FIELDS = Bound(4, "fields of a compound", protects=MONGODB, past=INVALID)
 MAX_PROJECT_INDEXES = Bound(
     300,
     "indexes that the schemas of a project, and the rules that indexes are built for, ask for together",

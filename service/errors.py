@@ -518,16 +518,23 @@ class CollectionExists(Conflict):
 
 
 class DuplicateValue(Conflict):
-    """Another record has this value of a unique field, which `detail` names.
+    """Another record has these values of fields that are unique, alone or together; `detail` names them.
 
-    `field` is the dotted path of the index, as in `data.email`.
+    `fields` are the dotted paths of the index, as in `data.email`.
     """
 
     code = "duplicate_value"
 
-    def __init__(self, field: str) -> None:
-        self.field = field
-        super().__init__(f"Another record already has this value of {field.removeprefix('data.')}")
+    def __init__(self, *fields: str) -> None:
+        self.fields = fields
+        names = " and ".join(field.removeprefix("data.") for field in fields)
+        super().__init__(
+            f"Another record already has {'this value' if len(fields) == 1 else 'these values'} of {names}"
+        )
+
+    def is_of(self, name: str) -> bool:
+        """True if the field `name` of `data` is unique by itself, and its value is taken."""
+        return self.fields == (f"data.{name}",)
 
 
 class EmailInUse(Conflict):

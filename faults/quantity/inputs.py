@@ -203,9 +203,10 @@ def part_headers(count: int, length: int) -> bytes:
 def schemas(site: Site) -> Iterator[Input]:
     """Collections with the largest schemas; each is removed again."""
     key = site.hostile.key | JSON
-    for bound, schema in _largest_schemas():
+    declared = [*((bound, {"schema": schema}) for bound, schema in _largest_schemas()), *_largest_options()]
+    for bound, declaration in declared:
         name = f"s{bound.lower().replace('_', '')}"
-        body = encode({"name": name, "schema": schema})
+        body = encode({"name": name, **declaration})
         yield Input(f"schema, {bound}", bound, "POST", "/api/collections", key, body)
         types = "/api/types?language=python"
         yield Input(f"its types, {bound}", "MAX_CONTRACT_BYTES", "GET", types, site.hostile.key)
@@ -228,6 +229,14 @@ def _largest_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
     values = [f"{number:0100}" for number in range(bounds.MAX_ENUM)]
     yield "MAX_ENUM", {f"f{number}": {"type": "string", "enum": values} for number in range(15)}
     yield from _audited_schemas()
+
+
+def _largest_options() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Compounds beside a schema: as many as there may be, and as many fields in each."""
+    names = [f"f{number}" for number in range(bounds.MAX_COMPOUNDS + bounds.MAX_COMPOUND_FIELDS)]
+    for bound, size in (("MAX_COMPOUNDS", 2), ("MAX_COMPOUND_FIELDS", int(bounds.MAX_COMPOUND_FIELDS))):
+        lists = [names[start : start + size] for start in range(bounds.MAX_COMPOUNDS)]
+        yield bound, {"schema": {name: {"type": "string"} for name in names}, "unique": lists, "indexes": lists}
 
 
 def _audited_schemas() -> Iterator[tuple[str, dict[str, Any]]]:

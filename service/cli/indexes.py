@@ -54,7 +54,7 @@ async def _check_rules(database: ProjectDatabase) -> list[Finding]:
     document = json.loads((await find_rules(database)).text)
     checked = await bind_rules(document, await find_shapes(database), is_new=False)
     store = CollectionStore(database)
-    advice = advise_indexes(checked.rules, checked.fields)
+    advice = advise_indexes(checked.rules, checked.indexes, checked.fields)
     lacking = [each for each in advice if not await store.has_rule_index(each.collection, each.fields)]
     return [_describe_advice(each) for each in lacking] or [
         Finding(True, "rules", "read rules have the indexes they need")

@@ -9,6 +9,7 @@ from service.rules.permissions import top_level
 from service.rules.ruleset import USERS, CollectionRules, Rules
 from service.rules.templates import USER_EMAIL, Audience, targets_of, variables_of
 from service.schema.fields import Fields
+from service.schema.indexes import Index
 from service.schema.steps import Steps
 
 SORTED_BY = "created_at"
@@ -25,15 +26,22 @@ class Advice:
     because: str
 
 
-def advise_indexes(rules: Rules, fields: Mapping[str, Fields]) -> list[Advice]:
-    """One for each equality on a field of the record that a branch of a read rule begins with."""
+def advise_indexes(rules: Rules, present: Mapping[str, Sequence[Index]], fields: Mapping[str, Fields]) -> list[Advice]:
+    """One for each equality on a field of the record that a branch of a read rule begins with.
+
+    `present` are the declared indexes; a compound one that begins with the same fields serves as well.
+    """
     found = [
         Advice(name, (field, SORTED_BY), f"the read rule compares {field} with one value or a list of them")
         for name, each in rules.collections.items()
         for field in dict.fromkeys(_equalities(each.read))
-        if field in fields.get(name, {})
+        if field in fields.get(name, {}) and not any(_serves(index, field) for index in present.get(name, ()))
     ]
     return list(dict.fromkeys(found))
+
+
+def _serves(index: Index, field: str) -> bool:
+    return not index.unique and [key.path for key in index.keys[:2]] == [f"data.{field}", SORTED_BY]
 
 
 def _equalities(tree: Tree) -> Iterator[str]:
@@ -50,12 +58,13 @@ def _equalities(tree: Tree) -> Iterator[str]:
         )
 
 
-def lint(rules: Rules, fields: Mapping[str, Fields]) -> Steps[list[Violation]]:
-    """Warnings, with their places. A step is one collection."""
+def lint(rules: Rules, fields: Mapping[str, Fields], present: Mapping[str, Sequence[Index]]) -> Steps[list[Violation]]:
+    """Warnings, with their places. A step is one collection. `present` are the declared indexes."""
     found: list[Violation] = []
     for name, each in rules.collections.items():
         yield
         found += _lint_collection(name, each, rules, fields.get(name, {}))
+        found += _lint_unique(("body", "collections", name), each, present.get(name, ()))
     return found
 
 
@@ -99,16 +108,17 @@ def _lint_collection(name: str, each: CollectionRules, rules: Rules, fields: Fie
     for action, template in _writes(each):
         if any(isinstance(leaf, Audience) and leaf.word == "anyone" for leaf in leaves(template)):
             yield Violation((*place, action), "Everybody on the internet may do this", "public_write")
-    for field, definition in fields.items():
-        rule = each.fields.get(field)
-        if (
-            definition.unique
-            and (rule is None or rule.read is not None)
-            and each.create is not False
-            and each.read is not True
-        ):
-            msg = f"{field} is unique: a refused value tells that a record has it which the caller may not read"
-            yield Violation((*place, "fields", field), msg, "unique_oracle")
+
+
+def _lint_unique(place: Location, each: CollectionRules, present: Sequence[Index]) -> Iterator[Violation]:
+    if each.create is False or each.read is True:
+        return
+    for names in (index.fields for index in present if index.unique):
+        if any(name in each.fields and each.fields[name].read is None for name in names):
+            continue
+        unique = f"{names[0]} is unique" if len(names) == 1 else f"{' and '.join(names)} are unique together"
+        msg = f"{unique}: a refused value tells that a record has it which the caller may not read"
+        yield Violation((*place, "fields", names[0]), msg, "unique_oracle")
 
 
 def _writes(each: CollectionRules) -> Sequence[tuple[str, Tree]]:

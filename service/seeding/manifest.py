@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from service.errors import ConfigurationError
+from service.schema.collection_options import OPTION_NAMES
 from service.schema.strict_json import INT64_MAX, INT64_MIN, NotJson, shown
 
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
@@ -63,15 +64,23 @@ class DocumentSource(Source):
 
 
 class SchemaPart(Section):
-    """A declared collection. `schema` and `realtime` are those of POST /api/collections.
+    """A declared collection, as POST /api/collections takes it.
 
-    Without `realtime` a collection that is there stays as live as it is.
+    A collection that is there keeps those of its options that are left out.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_alias=True)
 
     declared: dict[str, Any] = Field(alias="schema")
     realtime: bool | None = None
+    unique: tuple[tuple[Name, ...], ...] | None = None
+    indexes: tuple[tuple[Name, ...], ...] | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that are declared."""
+        found = {name: getattr(self, name) for name in OPTION_NAMES}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 class SchemaFile(Section):

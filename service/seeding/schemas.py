@@ -17,6 +17,7 @@ from service.errors import (
     SchemaConflict,
     ServiceError,
 )
+from service.schema.collection_options import NO_OPTIONS, OPTION_NAMES, read_options
 from service.schema.fields import parse
 from service.seeding.manifest import SchemaPart
 from service.seeding.report import Report, find_changes
@@ -38,29 +39,27 @@ class Declared:
         """The declaration in force, as the body of POST /api/collections without its name."""
         if self.collection is None:
             return {}
-        return {"schema": self.collection.schema, "realtime": self.collection.realtime}
+        return {"schema": self.collection.schema, **self.collection.options.as_json()}
 
     @property
     def after(self) -> dict[str, Any]:
-        """The declaration that the file asks for; without `realtime` a collection stays as live as it is."""
-        present = self.collection is not None and self.collection.realtime
-        return {"schema": self.part.declared, "realtime": present if self.part.realtime is None else self.part.realtime}
+        """The declaration that the file asks for; the options that it leaves out stay as they are."""
+        present = NO_OPTIONS if self.collection is None else self.collection.options
+        return {"schema": self.part.declared, **present.merged(self.part.options).as_json()}
 
     @property
     def differences(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The definitions that differ, before and after, and `realtime` where that does."""
+        """The definitions that differ, before and after, and the options that do."""
         present = self.collection.schema if self.collection else {}
         before, after = {name: present[name] for name in self.fields if name in present}, self.fields
-        if self.before.get("realtime") != self.after["realtime"]:
-            before, after = (
-                before | {"realtime": self.before.get("realtime")},
-                after | {"realtime": self.after["realtime"]},
-            )
+        for name in OPTION_NAMES:
+            if self.before.get(name) != self.after.get(name):
+                before, after = before | {name: self.before.get(name)}, after | {name: self.after.get(name)}
         return before, after
 
     @property
     def is_same(self) -> bool:
-        return self.collection is not None and not self.fields and self.before["realtime"] == self.after["realtime"]
+        return self.before == self.after
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -90,20 +89,21 @@ class SchemaSeeder:
     async def preview(self, project: Project, declared: Declared, coming: Iterable[str]) -> Findings:
         """The repairs and conflicts of `bring`, once the collections `coming` exist. Raises the errors of `bring`."""
         if declared.collection is None:
-            await self.collections.check(project, declared.name, declared.part.declared, coming=coming)
+            options = read_options(declared.part.options)
+            await self.collections.check(project, declared.name, declared.part.declared, options, coming=coming)
             return Findings()
         return await preview_change(
-            self.collections, project, declared.name, declared.fields, realtime=declared.part.realtime, coming=coming
+            self.collections, project, declared.name, declared.fields, declared.part.options, coming=coming
         )
 
     async def bring(self, project: Project, declared: Declared) -> DeclaredCollection:
         """The collection as the file declares it. Raises as `Collections.create` and `change_schema`."""
         name, part = declared.name, declared.part
         if declared.collection is None:
-            return await self.collections.create(project, name, part.declared, realtime=bool(part.realtime))
+            return await self.collections.create(project, name, part.declared, read_options(part.options))
         if declared.is_same:
             return declared.collection
-        return await change_schema(self.collections, project, name, declared.fields, realtime=part.realtime)
+        return await change_schema(self.collections, project, name, declared.fields, part.options)
 
     async def seed(
         self, project: Project | None, name: str, part: SchemaPart, coming: Iterable[str]

@@ -6,7 +6,7 @@ Documents of `movies` are in `c_movies`: no name a client gives can reach `users
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from pymongo import ASCENDING, IndexModel, timeout
+from pymongo import ASCENDING, DESCENDING, IndexModel, timeout
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
 
@@ -190,11 +190,10 @@ class CollectionStore:
             return await self._collection(name).count_documents({})
 
     async def clashes(self, name: str, index: Index) -> tuple[int, list[str]]:
-        """The number of documents that share their value of a unique field with another, and the first ids."""
-        path = f"data.{index.field}"
+        """The number of documents that share their values of a unique index with another, and the first ids."""
         stages: list[Document] = [
-            {"$match": {path: {"$type": list(index.types)}}},
-            {"$project": {"value": f"${path}"}},
+            {"$match": match_held(index)},
+            {"$project": {"value": {str(number): f"${key.path}" for number, key in enumerate(index.keys)}}},
             # Counted in a window, for a list of all ids that share one value may not fit into one document.
             {"$setWindowFields": {"partitionBy": "$value", "output": {"holders": {"$count": {}}}}},
             {"$match": {"holders": {"$gt": 1}}},
@@ -266,9 +265,14 @@ def _rule_index_name(fields: Sequence[str]) -> str:
     return f"{RULE_INDEX}{' '.join(fields)}"
 
 
+def match_held(index: Index) -> Document:
+    """The documents that a unique index holds."""
+    return {key.path: {"$type": list(key.types)} for key in index.keys}
+
+
 def _model(index: Index) -> IndexModel:
-    path = f"data.{index.field}"
+    keys = [(key.path, DESCENDING if key.descending else ASCENDING) for key in index.keys]
     if index.unique:
-        only = {path: {"$type": list(index.types)}}
-        return IndexModel([(path, ASCENDING)], name=index.name, unique=True, partialFilterExpression=only)
-    return IndexModel([(path, ASCENDING), ("_id", ASCENDING)], name=index.name)
+        return IndexModel(keys, name=index.name, unique=True, partialFilterExpression=match_held(index))
+    # Lists break ties by the id, in the direction of the last key.
+    return IndexModel([*keys, ("_id", keys[-1][1])], name=index.name)

@@ -1,7 +1,7 @@
 """The declared collections of a project, one record each; with the lease of a process that creates, changes or deletes
 one.
 
-    {_id: name, schema, created_at, updated_at, realtime?, relied_on?, change?: {token, kind, until}}
+    {_id: name, schema, created_at, updated_at, realtime?, unique?, indexes?, relied_on?, change?: {token, kind, until}}
 
 The schema of users' profiles has a record of the same form in a collection of its own:
 
@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from service.errors import CollectionExists, DuplicateValue
+from service.schema.collection_options import NO_OPTIONS, OPTION_NAMES, CollectionOptions
 from service.schema.values import now
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
@@ -66,8 +67,8 @@ class Definitions:
         return {row["_id"]: row["updated_at"] for row in rows if is_visible(row)}
 
     async def count_indexes(self) -> dict[str, int]:
-        """Collection → how many indexes its schema asks for, or the one that it is being given, if that asks for more."""
-        asked = {"$max": [_indexes("$schema"), _indexes("$change.schema")]}
+        """Collection → the indexes its definition asks for, or the one that it is being given, if that asks for more."""
+        asked = {"$max": [_indexes("$"), _indexes("$change.")]}
         rows = await self._records.aggregate([{"$project": {"n": asked}}], size=MAX_LISTED)
         return {row["_id"]: row["n"] for row in rows}
 
@@ -77,12 +78,17 @@ class Definitions:
         rows = await self._records.aggregate([{"$group": {"_id": None, "bytes": {"$sum": size}}}], size=1)
         return int(rows[0]["bytes"]) if rows else 0
 
-    async def announce(self, record: Document, schema: dict[str, Any]) -> Document | None:
-        """Writes the coming schema into a leased record; None if the lease was lost."""
-        return await self._records.update(_held(record), {"$set": {"change.schema": schema}})
+    async def announce(
+        self, record: Document, schema: dict[str, Any], options: CollectionOptions = NO_OPTIONS
+    ) -> Document | None:
+        """Writes the coming definition into a leased record; None if the lease was lost."""
+        coming = {"schema": schema, **options.as_json()}
+        return await self._records.update(
+            _held(record), {"$set": {f"change.{name}": value for name, value in coming.items()}}
+        )
 
     async def reserve(
-        self, name: str, schema: dict[str, Any], kind: Kind = "create", *, realtime: bool = False
+        self, name: str, schema: dict[str, Any], kind: Kind = "create", *, options: CollectionOptions = NO_OPTIONS
     ) -> Document:
         """The record of a new collection, leased to create it. Raises CollectionExists: the unique `_id` decides.
 
@@ -90,7 +96,7 @@ class Definitions:
         """
         moment = now()
         fields = {"schema": {"$literal": schema}, "created_at": moment, "updated_at": moment, "change": _lease(kind)}
-        fields |= {"realtime": True} if realtime else {}
+        fields |= {option: {"$literal": value} for option, value in options.as_json().items() if value}
         try:
             return await self._records.create({"_id": name, "created_at": {"$exists": False}}, [{"$set": fields}])
         except DuplicateValue:
@@ -116,15 +122,20 @@ class Definitions:
         )
 
     async def commit(
-        self, record: Document, schema: dict[str, Any], *, realtime: bool = False, additional: bool | None = None
+        self,
+        record: Document,
+        schema: dict[str, Any],
+        *,
+        options: CollectionOptions = NO_OPTIONS,
+        additional: bool | None = None,
     ) -> Document | None:
-        """Makes `schema` the schema of a leased record, and sets if it is live; None if the lease was lost.
+        """Makes `schema` and `options` those of a leased record; None if the lease was lost.
 
         A schema of profiles takes `additional` fields or does not, and has another version each time.
         """
         fields: Document = {"schema": schema, "updated_at": now()}
-        if realtime or "realtime" in record:
-            fields["realtime"] = realtime
+        declared = options.as_json()
+        fields |= {name: declared.get(name, []) for name in OPTION_NAMES if declared.get(name) or name in record}
         if additional is not None:
             fields |= {"additional": additional, "version": secrets.token_hex(8)}
         return await self._records.update(_held(record), {"$set": fields})
@@ -141,8 +152,9 @@ class Definitions:
         return await self._records.find(_held(record))
 
     async def finish(self, record: Document) -> None:
-        """Ends the lease, unless another schema was committed meanwhile; then the lease runs out."""
-        await self._records.update({**_held(record), "schema": record["schema"]}, {"$unset": {"change": 1}})
+        """Ends the lease, unless another definition was committed meanwhile; then the lease runs out."""
+        same = {name: record.get(name) for name in ("schema", *OPTION_NAMES)}
+        await self._records.update({**_held(record), **same}, {"$unset": {"change": 1}})
 
     async def remove(self, record: Document) -> None:
         await self._records.delete(_held(record))
@@ -163,13 +175,14 @@ def is_visible(record: Document) -> bool:
     return "change" not in record or record["change"]["kind"] == "change"
 
 
-def _indexes(schema: str) -> Document:
-    """The expression that counts the indexes of the schema at a path."""
+def _indexes(place: str) -> Document:
+    """The expression that counts the indexes of the definition at a path."""
     own = {"$or": [{"$eq": ["$$field.v.type", "reference"]}, {"$eq": ["$$field.v.index", True]}]}
     unique = {"$eq": ["$$field.v.unique", True]}
     each = {"$add": [{"$cond": [own, 1, 0]}, {"$cond": [unique, 1, 0]}]}
-    fields = {"$objectToArray": {"$ifNull": [schema, {}]}}
-    return {"$sum": {"$map": {"input": fields, "as": "field", "in": each}}}
+    fields = {"$objectToArray": {"$ifNull": [f"{place}schema", {}]}}
+    compounds = ({"$size": {"$ifNull": [f"{place}{option}", []]}} for option in ("unique", "indexes"))
+    return {"$add": [{"$sum": {"$map": {"input": fields, "as": "field", "in": each}}}, *compounds]}
 
 
 def _lease(kind: Kind) -> Document:

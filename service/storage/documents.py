@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from service.errors import ServiceError
+from service.schema.indexes import Index
 from service.schema.operations import Operations
 from service.schema.values import now
 from service.schema.versions import Versions
-from service.storage.collections import mongo_collection_name
+from service.storage.collections import match_held, mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.document_sizes import room_for
 from service.storage.errors import NOTHING_KNOWN, KnownErrors
@@ -107,6 +108,10 @@ class DocumentStore:
         match = {f"data.{name}": {"$in": list(wanted)} for name, wanted in values.items()}
         return list(map(read_document, await self._records.aggregate([{"$match": match}], size=size)))
 
+    async def find_holders(self, index: Index, wanted: Sequence[Sequence[Any]]) -> dict[str, Data]:
+        """Id → the fields of a unique index, of the documents that have one of the `wanted` lists of values."""
+        return await self.read_fields(match_values(index, wanted), index.fields, limit=len(wanted))
+
     async def read_fields(self, match: Mapping[str, Any], names: Iterable[str], *, limit: int) -> dict[str, Data]:
         """Id → the fields of `data` with these names, of at most `limit` documents that match."""
         projection = {f"data.{name}": 1 for name in names}
@@ -150,6 +155,15 @@ class DocumentStore:
     async def delete(self, id_: str, *, guard: Guard | None = None, versions: Versions = None) -> bool:
         """True if a document with one of `versions` passed `guard` and was deleted."""
         return await self._records.delete(_match(id_, guard, versions))
+
+
+def match_values(index: Index, wanted: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """The documents with one of the `wanted` lists of values, in a form for which MongoDB uses the index."""
+    paths = [key.path for key in index.keys]
+    if len(paths) == 1:
+        return {paths[0]: {"$in": [value for (value,) in wanted]}}
+    each = [dict(zip(paths, values, strict=True)) for values in wanted]
+    return {"$or": [{"$and": [match_held(index), values]} for values in each]}
 
 
 def _match(id_: str, guard: Guard | None, versions: Versions) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def _ours(error: PyMongoError) -> ServiceError:
 
 def duplicate(details: Mapping[str, Any]) -> DuplicateValue:
     """The error of a unique index, of which MongoDB's account names the fields but also the value."""
-    return DuplicateValue(next(iter(details.get("keyPattern", {})), "_id"))
+    return DuplicateValue(*details.get("keyPattern", {"_id": 1}))
 
 
 def write_error(details: Mapping[str, Any]) -> ServiceError:

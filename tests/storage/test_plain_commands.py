@@ -153,7 +153,7 @@ async def test_a_new_record_is_refused_for_the_value_of_another_though_it_was_se
     refusals = Refusals(monkeypatch, *([LOST] if are_lost else []))
     with pytest.raises(DuplicateValue) as refused:
         await records.insert_new({"_id": "b", "data": {"n": 1}})
-    assert refused.value.field == "data.n"
+    assert refused.value.fields == ("data.n",)
     assert refusals.calls == (3 if are_lost else 1)
     assert _stored(mongo, records) == [{"_id": "a", "data": {"n": 1}}]
 

@@ -21,7 +21,7 @@ export function admin<S extends AnySchema>(client: Client<S>) {
     collections: {
       list: (options?: CallOptions) => ask("GET", "/api/collections", options),
       get: (name: string, options?: CallOptions) => ask("GET", collection(name), options),
-      create: (json: { name: string; schema: Json; realtime?: boolean }, options?: CallOptions) => ask("POST", "/api/collections", options, { json }),
+      create: (json: { name: string; schema: Json; realtime?: boolean; unique?: string[][]; indexes?: string[][] }, options?: CallOptions) => ask("POST", "/api/collections", options, { json }),
       change: (name: string, json: Json, options?: Omit<Saving, "indexes">) => save("PATCH", collection(name), json, options),
       drop: (name: string, options?: CallOptions): Promise<null> => ask("DELETE", collection(name), options),
     },

@@ -94,7 +94,7 @@ class RulesAdministration:
     async def _check_indexes(self, project: Project, document: Mapping[str, Any]) -> None:
         """Before anything is saved. Raises Invalid, RuleTestsFailed, IndexLimit, LimitExceeded."""
         checked = await check_rules(document, await find_shapes(project.database))
-        advised = Counter(each.collection for each in advise_indexes(checked.rules, checked.fields))
+        advised = Counter(each.collection for each in advise_indexes(checked.rules, checked.indexes, checked.fields))
         asked = Counter(await Definitions(project.database).count_indexes()) + advised
         if asked.total() > MAX_PROJECT_INDEXES:
             raise IndexLimit(asked.total(), MAX_PROJECT_INDEXES)
@@ -115,8 +115,8 @@ class RulesAdministration:
 async def _saved(
     project: Project, document: Mapping[str, Any], stored: StoredRules, checked: CheckedRules
 ) -> RulesState:
-    advice = advise_indexes(checked.rules, checked.fields)
-    warnings = await run_in_steps(project.database, lint(checked.rules, checked.fields))
+    advice = advise_indexes(checked.rules, checked.indexes, checked.fields)
+    warnings = await run_in_steps(project.database, lint(checked.rules, checked.fields, checked.indexes))
     if project.settings.email_verification != "required":
         warnings += warn_of_emails(checked.rules)
     return RulesState(fill_parts(document), _etag(stored), tuple(advice), tuple(warnings))

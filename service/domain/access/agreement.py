@@ -7,7 +7,7 @@ rules find no record of rules.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -24,7 +24,9 @@ from service.rules.compiled import CompiledRules
 from service.rules.document import read_rules
 from service.rules.ruleset import Rules
 from service.rules.stored_tests import failed_tests, judge_tests
+from service.schema.collection_options import NO_OPTIONS, CollectionOptions, read_options
 from service.schema.fields import USERS, Fields, parse, references
+from service.schema.indexes import Index, indexes
 from service.schema.steps import Steps, finish
 from service.storage.client import Document
 from service.storage.collections import mongo_collection_name
@@ -34,16 +36,18 @@ from service.storage.rules import NOTHING, StoredRules, ensure_rules, find_rules
 
 RulesDocument = Mapping[str, Any]
 T = TypeVar("T")
+NOTHING_STORED: Mapping[str, CollectionOptions] = {}
 NoteRules = Callable[[ProjectDatabase, StoredRules], Awaitable[None]]
 NoteDefinition = Callable[[ProjectDatabase, Document], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRules:
-    """Rules that agree with the schemas, and the fields of the collections that they name."""
+    """Rules that agree with the schemas, with the fields and indexes of the collections that they name."""
 
     rules: Rules
     fields: Mapping[str, Fields]
+    indexes: Mapping[str, Sequence[Index]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,17 @@ class DeclaredShapes(Mapping[str, Shape]):
     """The shapes of the declared collections and of `users`, by name. Each schema is read when it is first asked for.
 
     `targets` says of each collection where its relations lead. `asked_for` are the collections whose schemas were read.
-    `database` is that of the project, where there is one.
+    `options` are those of the stored collections. `database` is that of the project, where there is one.
     """
 
-    def __init__(self, schemas: Mapping[str, Mapping[str, Any]], database: ProjectDatabase | None = None) -> None:
+    def __init__(
+        self,
+        schemas: Mapping[str, Mapping[str, Any]],
+        database: ProjectDatabase | None = None,
+        options: Mapping[str, CollectionOptions] = NOTHING_STORED,
+    ) -> None:
         self._schemas = schemas
+        self._options = options
         self.database = database
         self.asked_for: set[str] = set()
         self._fields = cache(self._read)
@@ -85,6 +95,10 @@ class DeclaredShapes(Mapping[str, Shape]):
     def fields(self, name: str) -> Fields:
         """Raises KeyError."""
         return self._fields(name)
+
+    def indexes(self, name: str) -> list[Index]:
+        """The indexes that a collection asks for. Raises KeyError."""
+        return indexes(self._fields(name), self._options.get(name, NO_OPTIONS))
 
     def _read(self, name: str) -> Fields:
         fields = parse(self._schemas[name])
@@ -113,8 +127,10 @@ async def find_shapes(
     database: ProjectDatabase, schemas: Mapping[str, Mapping[str, Any]] | None = None
 ) -> DeclaredShapes:
     """The shapes of the collections as they are declared now; `schemas` stand in for the stored ones of the same names."""
-    records = filter(is_visible, await Definitions(database).list())
-    return DeclaredShapes({record["_id"]: record["schema"] for record in records} | dict(schemas or {}), database)
+    records = [record for record in await Definitions(database).list() if is_visible(record)]
+    options = {record["_id"]: read_options(record) for record in records if record["_id"] not in (schemas or ())}
+    stored = {record["_id"]: record["schema"] for record in records}
+    return DeclaredShapes(stored | dict(schemas or {}), database, options)
 
 
 async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
@@ -138,7 +154,11 @@ async def check_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new
 async def bind_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new: bool = True) -> CheckedRules:
     """As `check_rules`, whatever the stored tests say. Raises Invalid."""
     rules = await _run(shapes, read_rules(document, shapes, shapes.targets, is_new=is_new))
-    return CheckedRules(rules, {name: shapes.fields(name) for name in rules.collections})
+    return CheckedRules(
+        rules,
+        {name: shapes.fields(name) for name in rules.collections},
+        {name: shapes.indexes(name) for name in rules.collections},
+    )
 
 
 async def _run(shapes: DeclaredShapes, steps: Steps[T]) -> T:
@@ -200,9 +220,14 @@ async def check_schema(database: ProjectDatabase, name: str, schema: Mapping[str
 
 
 async def commit_schema(
-    database: ProjectDatabase, record: Document, schema: dict[str, Any], *, realtime: bool, note: NoteDefinition
+    database: ProjectDatabase,
+    record: Document,
+    schema: dict[str, Any],
+    *,
+    options: CollectionOptions,
+    note: NoteDefinition,
 ) -> Document | None:
-    """Makes `schema` the schema of a leased record, and says if it is live; None where the lease was lost.
+    """Makes `schema` and `options` those of a leased record; None where the lease was lost.
 
     `note` is given the new record, and writes in the same transaction.
 
@@ -212,7 +237,7 @@ async def commit_schema(
     async def write(bound: ProjectDatabase) -> Document | None:
         if await check_schema(bound, record["_id"], schema):
             await note_schema(bound)
-        committed = await Definitions(bound).commit(record, schema, realtime=realtime)
+        committed = await Definitions(bound).commit(record, schema, options=options)
         if committed is not None:
             await note(bound, committed)
         return committed

@@ -22,14 +22,16 @@ from service.query.document_shape import DocumentShape
 from service.query.nodes import ListQuery
 from service.query.shapes import Shape
 from service.rules.visible import Seen
+from service.schema.collection_options import CollectionOptions, read_options
 from service.schema.fields import USERS, Fields, build, files_of, references
+from service.schema.indexes import Index, indexes
 from service.schema.json_schema import validator
 from service.schema.options import COLLECTION_NAME
 from service.schema.patterns import patterned
 from service.storage.client import Document
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import Definitions, is_changing, is_live, is_visible
+from service.storage.definitions import Definitions, is_changing, is_visible
 
 FindShape = Callable[[str], Shape | None]
 # Bytes in memory, as measured, of a parsed collection for each letter of its schema, and beside.
@@ -45,7 +47,11 @@ class Declaration:
     schema: dict[str, Any]
     created_at: datetime
     updated_at: datetime
-    realtime: bool
+    options: CollectionOptions
+
+    @property
+    def realtime(self) -> bool:
+        return self.options.realtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,8 @@ class DeclaredCollection(Declaration):
     """A declaration with its parsed form: `fields`, and those of them that have patterns.
 
     `targets` says for each reference in which MongoDB collection the record is that it refers to. `files` are the
-    definitions of files in the fields that hold them. `unique` are the names of the fields whose values are unique.
+    definitions of files in the fields that hold them. `unique` are the names of the fields whose values are unique,
+    alone or together with others.
     """
 
     fields: Fields
@@ -66,6 +73,10 @@ class DeclaredCollection(Declaration):
     def validator(self) -> dict[str, Any]:
         """The one that MongoDB judges its documents by."""
         return validator(self.fields, realtime=self.realtime)
+
+    @property
+    def indexes(self) -> list[Index]:
+        return indexes(self.fields, self.options)
 
 
 class Catalogs:
@@ -136,7 +147,7 @@ class Catalogs:
 
 
 def _weigh(collection: DeclaredCollection) -> int:
-    return BYTES_OF_COLLECTION + BYTES_OF_LETTER * len(repr(collection.schema))
+    return BYTES_OF_COLLECTION + BYTES_OF_LETTER * len(repr((collection.schema, collection.options)))
 
 
 async def _load(project: Project, name: str) -> DeclaredCollection:
@@ -170,23 +181,25 @@ async def _finish(database: ProjectDatabase, name: str) -> bool:
 
 def read_collection(record: Mapping[str, Any]) -> DeclaredCollection:
     """A stored definition, which was checked before it was stored."""
-    fields = build(record["schema"])
+    fields, options = build(record["schema"]), read_options(record)
     return DeclaredCollection(
         name=record["_id"],
         schema=record["schema"],
         created_at=record["created_at"],
         updated_at=record["updated_at"],
-        realtime=is_live(record),
+        options=options,
         fields=fields,
         patterned=patterned(fields),
         targets=_targets(fields),
         files=files_of(fields),
-        unique=frozenset(name for name, field in fields.items() if field.unique),
+        unique=frozenset(name for index in indexes(fields, options) if index.unique for name in index.fields),
     )
 
 
 def _read_declaration(record: Mapping[str, Any]) -> Declaration:
-    return Declaration(record["_id"], record["schema"], record["created_at"], record["updated_at"], is_live(record))
+    return Declaration(
+        record["_id"], record["schema"], record["created_at"], record["updated_at"], read_options(record)
+    )
 
 
 def _named(known: Mapping[str, DeclaredCollection]) -> list[str]:

@@ -25,11 +25,13 @@ from service.errors import (
     Invalid,
     SchemaChanging,
 )
+from service.schema.collection_options import NO_OPTIONS, CollectionOptions, read_options
 from service.schema.fields import LOC, USERS
+from service.schema.indexes import indexes
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import Definitions, is_live
+from service.storage.definitions import Definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Collections:
         return await self.catalogs.refresh(project, name)
 
     async def create(
-        self, project: Project, name: str, schema: dict[str, Any], *, realtime: bool = False
+        self, project: Project, name: str, schema: dict[str, Any], options: CollectionOptions = NO_OPTIONS
     ) -> DeclaredCollection:
         """Raises CollectionExists, CollectionLimit, IndexLimit, LimitExceeded, and Invalid with all that is wrong.
 
@@ -62,11 +64,11 @@ class Collections:
             raise CollectionExists
         # Checked before as well, so that a project at its limit is refused before its schema is examined.
         await check_limits(project, more=1)
-        fields = await validate_schema(project, name, schema, self.judge)
-        await count_collection(self.limits, project, fields)
+        fields = await validate_schema(project, name, schema, self.judge, options=options)
+        await count_collection(self.limits, project, len(indexes(fields, options)))
 
         async def reserve(bound: ProjectDatabase) -> Document:
-            record = await Definitions(bound).reserve(name, schema, realtime=realtime)
+            record = await Definitions(bound).reserve(name, schema, options=options)
             await bound.serialize()
             await check_limits(replace(project, database=bound))
             await self._note(Action.COLLECTION_CREATED, project, bound, after=record)
@@ -76,11 +78,19 @@ class Collections:
         await reconcile(project.database, record)
         return await self.catalogs.refresh(project, name)
 
-    async def check(self, project: Project, name: str, schema: dict[str, Any], *, coming: Iterable[str] = ()) -> None:
+    async def check(
+        self,
+        project: Project,
+        name: str,
+        schema: dict[str, Any],
+        options: CollectionOptions = NO_OPTIONS,
+        *,
+        coming: Iterable[str] = (),
+    ) -> None:
         """Raises what `create` would raise for this name and schema, once the collections `coming` exist."""
         check_collection_name(name)
         await check_limits(project, more=1)
-        await validate_schema(project, name, schema, self.judge, coming=coming)
+        await validate_schema(project, name, schema, self.judge, options=options, coming=coming)
 
     async def delete(self, project: Project, name: str) -> None:
         """Drops a collection with its documents and its rules.
@@ -123,7 +133,7 @@ class Collections:
 
 def describe_definition(record: Document | None) -> Document:
     """The declaration of a collection as audit entries show it; empty for None."""
-    return {"schema": record["schema"], "realtime": is_live(record)} if record else {}
+    return {"schema": record["schema"], **read_options(record).as_json()} if record else {}
 
 
 async def check_limits(project: Project, *, more: int = 0) -> None:

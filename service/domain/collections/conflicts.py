@@ -10,6 +10,7 @@ from service.bounds import MAX_LIVE_BYTES
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import MAX_NAMED, SchemaConflict, Unavailable, Violation
+from service.schema.collection_options import NO_OPTIONS, CollectionOptions
 from service.schema.conformance import find_broken_rules
 from service.schema.fields import USERS, Fields
 from service.schema.indexes import Index, indexes
@@ -21,6 +22,9 @@ from service.storage.collections import SHOWN, CollectionStore
 from service.storage.definitions import CHANGE_SECONDS
 
 CLASH = Violation((), "Other documents have the same value, and the field is to be unique", "unique")
+CLASH_TOGETHER = Violation(
+    (), "Other documents have the same values, and the fields are to be unique together", "unique"
+)
 TOO_LONG = "To look at every document takes longer than a change may; nothing was changed"
 
 
@@ -61,17 +65,20 @@ class Conforming(Protocol):
     @property
     def validator(self) -> Mapping[str, Any]: ...
 
+    @property
+    def indexes(self) -> list[Index]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The documents of `collection`, looked at as if `fields` and `validator` were its own, and it were live or not."""
+    """The documents of `collection`, looked at as if `fields`, `validator` and `options` were its own."""
 
     project: Project
     collection: Conforming
     fields: Fields
     validator: Mapping[str, Any]
     judge: PatternJudge
-    realtime: bool = False
+    options: CollectionOptions = NO_OPTIONS
 
     @property
     def _store(self) -> CollectionStore:
@@ -82,9 +89,13 @@ class Examination:
         return self.collection.name == USERS
 
     @property
+    def indexes(self) -> list[Index]:
+        return indexes(self.fields, self.options)
+
+    @property
     def new_indexes(self) -> list[Index]:
-        present = indexes(self.collection.fields)
-        return [index for index in indexes(self.fields) if index not in present]
+        present = self.collection.indexes
+        return [index for index in self.indexes if index not in present]
 
     async def run(self) -> Findings:
         """Documents that break the schema; if there are none, those that share a value that is to be unique."""
@@ -115,7 +126,7 @@ class Examination:
             if index.unique:
                 count, first = await self._store.clashes(self.collection.name, index)
                 total += count
-                documents += [_reported(id_, [CLASH.under("data", index.field)]) for id_ in first]
+                documents += [_reported(id_, _describe_clash(index)) for id_ in first]
         return Findings(0, total, documents)
 
     async def _find_broken(self) -> Findings:
@@ -133,7 +144,7 @@ class Examination:
         async for document, size in self._store.read_filled(self.collection.name, ids, filling):
             broken = await self.judge.run(self.project.id, find_broken_rules(document, schema))
             violations = translate_rules(broken, ())
-            if self.realtime and size > MAX_LIVE_BYTES:
+            if self.options.realtime and size > MAX_LIVE_BYTES:
                 violations.append(TOO_LARGE)
             explained.append(_reported(document["_id"], violations or [UNKNOWN]))
         return explained
@@ -173,6 +184,11 @@ def list_kept(names: Iterable[str], schema: Mapping[str, Any]) -> list[str]:
 def changed_patterns(before: Fields, after: Fields) -> Fields:
     """The fields of `after` that hold texts to another pattern than `before` did, or may."""
     return {name: each for name, each in patterned(after).items() if each != before.get(name)}
+
+
+def _describe_clash(index: Index) -> list[Violation]:
+    clash = CLASH if len(index.keys) == 1 else CLASH_TOGETHER
+    return [clash.under("data", name) for name in index.fields]
 
 
 def _by_id(reported: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import structlog
 
 from service.errors import DuplicateValue
+from service.schema.collection_options import read_options
 from service.schema.fields import USERS, Fields, build, files_of
 from service.schema.indexes import indexes
 from service.schema.json_schema import profile_validator, validator
@@ -99,14 +100,15 @@ async def _conform(store: CollectionStore, record: Document, *, images: bool | N
     if record["change"]["kind"] == "change" and has_defaults(fields):
         await store.repair(name, judge, fill(fields))
     await store.set_validator(name, judge, images=images)
+    asked = indexes(fields, read_options(record))
     try:
-        await store.add_indexes(name, indexes(fields))
+        await store.add_indexes(name, asked)
     except DuplicateValue as error:
         # A change builds its unique indexes before it commits, so an operator dropped this one past the service, and
         # wrote values twice. The next reader to complete the change would fail as well: every request of the project
         # would, for ever.
-        log.exception("index_not_built", collection=name, field=error.field)
-    await store.drop_other_indexes(name, indexes(fields), fields.keys())
+        log.exception("index_not_built", collection=name, fields=list(error.fields))
+    await store.drop_other_indexes(name, asked, fields.keys())
 
 
 async def find_drift(database: ProjectDatabase) -> dict[str, Drift]:
@@ -132,7 +134,7 @@ async def _find_drift(store: CollectionStore, record: Document) -> Drift:
     fields = build(record["schema"])
     judge, present = await store.describe(record["_id"])
     unknown = unknown_patterns(fields)
-    wanted = [*OWN_INDEX_NAMES, *(index.name for index in indexes(fields))]
+    wanted = [*OWN_INDEX_NAMES, *(index.name for index in indexes(fields, read_options(record)))]
     gone = [] if judge == validator(fields, realtime=is_live(record)) else ["its validator"]
     gone += [f'the index "{index}"' for index in wanted if index not in present]
     gone += [f'a pattern that RE2 knows in place of "{pattern}"' for _, pattern in unknown]

@@ -31,7 +31,6 @@ from service.domain.limits.made_files import count_indexes
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, Invalid, SchemaChanging, Violation
 from service.schema.fields import LOC
-from service.schema.indexes import indexes
 from service.schema.json_schema import both, validator
 from service.schema.options import is_file
 from service.storage.client import Document, within
@@ -39,44 +38,50 @@ from service.storage.collections import CollectionStore
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import CHANGE_SECONDS, Definitions
 
+UNCHANGED: Mapping[str, Any] = {}
+
 
 async def preview_change(
     collections: Collections,
     project: Project,
     name: str,
     changes: Mapping[str, Any],
+    options: Mapping[str, Any] = UNCHANGED,
     *,
-    realtime: bool | None = None,
     coming: Iterable[str] = (),
 ) -> Findings:
-    """The documents that `change_schema` would repair, and those that would break the schema.
+    """The documents that `change_schema` would repair, and those that would break the definition.
 
     The collections `coming` are taken to exist. Raises CollectionNotFound, Invalid, RuleConflict, RuleTestsFailed.
     """
     with within(CHANGE_SECONDS):
-        examination, _ = await _prepare(collections, project, name, changes, realtime, coming)
+        examination, _ = await _prepare(collections, project, name, changes, options, coming)
         return await examination.run()
 
 
 async def change_schema(
-    collections: Collections, project: Project, name: str, changes: Mapping[str, Any], *, realtime: bool | None = None
+    collections: Collections,
+    project: Project,
+    name: str,
+    changes: Mapping[str, Any],
+    options: Mapping[str, Any] = UNCHANGED,
 ) -> DeclaredCollection:
     """Declares the fields in `changes`, removes those that are null there, leaves the others.
 
-    `realtime` switches live queries of the documents on or off; None leaves that as it is. Raises SchemaConflict if
+    Those of the collection's options that are in `options` take the place of the present ones. Raises SchemaConflict if
     documents break the new schema and no default repairs them; RuleConflict and RuleTestsFailed if the rules do not
     let it pass; CollectionNotFound, Invalid, SchemaChanging, LimitExceeded.
     """
     with within(CHANGE_SECONDS):
-        examination, schema = await _prepare(collections, project, name, changes, realtime)
+        examination, schema = await _prepare(collections, project, name, changes, options)
         await _refuse_true_conflicts(collections, examination)
         await count_indexes(collections.limits, project, len(examination.new_indexes))
         record = await Definitions(project.database).begin(name, "change")
         if record is None:
             raise SchemaChanging
         try:
-            _refuse_stale(examination.collection, record["schema"])
-            examination = replace(examination, collection=read_collection(record))
+            _refuse_stale(examination.collection, stored := read_collection(record))
+            examination = replace(examination, collection=stored)
             record = await _switch(examination, record, schema, partial(partial(_note, collections), project, record))
         finally:
             await reconcile(project.database, record)
@@ -97,7 +102,7 @@ async def _refuse_true_conflicts(collections: Collections, examination: Examinat
     findings = await examination.run()
     if findings.total:
         collection = examination.collection
-        _refuse_stale(collection, (await collections.catalogs.refresh(examination.project, collection.name)).schema)
+        _refuse_stale(collection, await collections.catalogs.refresh(examination.project, collection.name))
     _refuse_conflicts(findings)
 
 
@@ -106,7 +111,7 @@ async def _prepare(
     project: Project,
     name: str,
     changes: Mapping[str, Any],
-    realtime: bool | None,
+    changed: Mapping[str, Any],
     coming: Iterable[str] = (),
 ) -> tuple[Examination, dict[str, Any]]:
     """The examination to make before the change, and the schema after it."""
@@ -115,20 +120,22 @@ async def _prepare(
     removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
     schema = {name: definition for name, definition in merged.items() if name not in removed}
     _refuse_lost_files(collection, schema)
-    fields = await validate_schema(project, name, schema, collections.judge, present=collection, coming=coming)
+    options = collection.options.merged(changed)
+    fields = await validate_schema(
+        project, name, schema, collections.judge, options=options, present=collection, coming=coming
+    )
     if schema != collection.schema:
         await check_schema(project.database, name, schema)
-    is_live = collection.realtime if realtime is None else realtime
-    coming_validator = validator(fields, realtime=is_live)
-    return Examination(project, collection, fields, coming_validator, collections.judge, is_live), schema
+    coming_validator = validator(fields, realtime=options.realtime)
+    return Examination(project, collection, fields, coming_validator, collections.judge, options), schema
 
 
 async def _switch(examination: Examination, record: Document, schema: dict[str, Any], note: NoteDefinition) -> Document:
     """The leased record with the new schema in it. Raises SchemaConflict with the old one still stored."""
     database, collection = examination.project.database, examination.collection
-    if await Definitions(database).announce(record, schema) is None:
+    if await Definitions(database).announce(record, schema, examination.options) is None:
         raise SchemaChanging
-    if len(indexes(examination.fields)) > len(indexes(collection.fields)):
+    if len(examination.indexes) > len(collection.indexes):
         refuse_indexes(sum((await Definitions(database).count_indexes()).values()))
     if len(orjson.dumps(schema)) > len(orjson.dumps(collection.schema)):
         refuse_bytes(await Definitions(database).count_bytes())
@@ -138,12 +145,12 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
         await store.set_validator(collection.name, both(old, new))
     _refuse_conflicts(await examination.run())
     try:
-        await store.add_indexes(collection.name, [*indexes(collection.fields), *examination.new_indexes])
+        await store.add_indexes(collection.name, [*collection.indexes, *examination.new_indexes])
     except DuplicateValue:
         # All of them are looked at: an old one may have been dropped past the service.
-        _refuse_conflicts(await examination.find_clashes(indexes(examination.fields)))
+        _refuse_conflicts(await examination.find_clashes(examination.indexes))
         raise SchemaChanging from None
-    committed = await commit_schema(database, record, schema, realtime=examination.realtime, note=note)
+    committed = await commit_schema(database, record, schema, options=examination.options, note=note)
     if committed is None:
         raise SchemaChanging
     return committed
@@ -173,7 +180,7 @@ def _refuse_conflicts(findings: Findings) -> None:
         raise findings.error
 
 
-def _refuse_stale(collection: Conforming, schema: Mapping[str, Any]) -> None:
-    """The change was prepared on what `collection` was then; `schema` is the present one."""
-    if schema != collection.schema:
+def _refuse_stale(collection: Conforming, present: Conforming) -> None:
+    """Raises SchemaChanging if `collection`, on which the change was prepared, is not the present one."""
+    if (present.schema, present.indexes) != (collection.schema, collection.indexes):
         raise SchemaChanging

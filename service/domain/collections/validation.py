@@ -7,9 +7,11 @@ from service.domain.collections.catalog import DeclaredCollection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, Violation
+from service.schema.collection_options import NO_OPTIONS, CollectionOptions
 from service.schema.conformance import judge_defaults
 from service.schema.documents import try_complete
 from service.schema.fields import LOC, USERS, Fields, defaults, parse, references
+from service.schema.indexes import check_indexes
 from service.schema.patterns import patterned
 from service.storage.definitions import Definitions
 
@@ -20,6 +22,7 @@ async def validate_schema(
     schema: Mapping[str, Any],
     judge: PatternJudge,
     *,
+    options: CollectionOptions = NO_OPTIONS,
     present: DeclaredCollection | None = None,
     coming: Iterable[str] = (),
 ) -> Fields:
@@ -29,6 +32,8 @@ async def validate_schema(
     collections `coming` are taken to exist.
     """
     fields = parse(schema)
+    if violations := check_indexes(fields, options):
+        raise Invalid(violations)
     targets = set(references(fields).values()) - {USERS, name, *coming}
     targets -= set(references(present.fields).values()) if present else set()
     await check_fields(project, fields, judge, await _check_targets(project, fields, targets))

@@ -126,7 +126,7 @@ async def upsert_document(target: TargetCollection, upsert: Upsert) -> StoredDoc
         try:
             return await _store_upsert(target, upsert, insertion)
         except DuplicateValue as error:
-            if error.field != f"data.{upsert.by}":
+            if not error.is_of(upsert.by):
                 raise
     return await _store_upsert(target, upsert, insertion)
 

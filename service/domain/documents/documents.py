@@ -186,7 +186,7 @@ class Documents:
             except (ConditionFailed, DocumentNotFound):
                 continue
             except DuplicateValue as error:
-                is_other = error.field != f"data.{upsert.by}" or found is not None
+                is_other = not error.is_of(upsert.by) or found is not None
                 if is_other or self.reader.database.session is not None or not await self._find_by(where):
                     raise
         raise Unavailable(CHANGED)

@@ -222,5 +222,5 @@ def violations_of(error: ServiceError) -> list[Violation]:
     if isinstance(error, Invalid):
         return error.violations
     if isinstance(error, DuplicateValue):
-        return [Violation(("body", *error.field.split(".")), error.detail, error.code)]
+        return [Violation(("body", *error.fields[0].split(".")), error.detail, error.code)]
     return [Violation(("body",), error.detail, error.code)]

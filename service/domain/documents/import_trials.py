@@ -17,7 +17,7 @@ from service.domain.documents.writing import LOC, faults_of, map_in_turns
 from service.errors import DuplicateValue, Location, Violation
 from service.schema.conformance import Rule, find_broken_rules
 from service.schema.documents import try_complete
-from service.schema.indexes import Index, indexes
+from service.schema.indexes import Index
 from service.schema.json_schema import JSON_SCHEMA, JsonSchema, validator
 from service.schema.violations import translate_rules
 from service.storage.documents import DocumentStore
@@ -90,7 +90,7 @@ class ImportTrial:
         self._judge = reader.engine.judge
         self._report = report
         self._schema: JsonSchema = validator(target.collection.fields)[JSON_SCHEMA]["properties"]["data"]
-        self._unique = [each for each in indexes(target.collection.fields) if each.unique and each.field != target.by]
+        self._unique = [each for each in target.collection.indexes if each.unique and each.fields != (target.by,)]
 
     async def judge(self, rows: Sequence[ImportRow]) -> Refused:
         """The lines of one batch that the import would refuse, and why."""
@@ -137,19 +137,23 @@ class ImportTrial:
     async def _find_duplicates(
         self, index: Index, rows: Sequence[Data], holders: Sequence[str | None], faults: list[list[Violation]]
     ) -> None:
-        """Adds a fault to rows whose value of a unique field another document has, or a row before."""
-        path, name = f"data.{index.field}", index.field
-        values = {number: data.get(name) for number, data in enumerate(rows) if not faults[number]}
-        wanted = {number: value for number, value in values.items() if value is not None}
-        found = await self._target.store.read_fields(
-            {path: {"$in": list(wanted.values())}}, [name], limit=max(len(wanted), 1)
-        )
-        taken = {key(data[name]): id_ for id_, data in found.items()}
-        for number, value in wanted.items():
-            if taken.setdefault(key(value), holders[number] or "") != (holders[number] or ""):
-                faults[number] += violations_of(DuplicateValue(path))
+        """Adds a fault to rows whose values of a unique index another document has, or a row before."""
+        names = index.fields
+        values = {number: [data.get(name) for name in names] for number, data in enumerate(rows) if not faults[number]}
+        wanted = {number: each for number, each in values.items() if None not in each}
+        if not wanted:
+            return
+        found = await self._target.store.find_holders(index, list(wanted.values()))
+        taken = {_key([data[name] for name in names]): id_ for id_, data in found.items()}
+        for number, each in wanted.items():
+            if taken.setdefault(_key(each), holders[number] or "") != (holders[number] or ""):
+                faults[number] += violations_of(DuplicateValue(*(each.path for each in index.keys)))
             elif not holders[number]:
-                taken[key(value)] = f"row {number}"
+                taken[_key(each)] = f"row {number}"
+
+
+def _key(values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(map(key, values))
 
 
 def _judge_all(rows: Sequence[Data], schema: JsonSchema) -> Generator[None, None, list[list[Rule]]]:

@@ -101,7 +101,7 @@ async def _upsert(
         else:
             refused[row.line] = violations_of(error)
     for row, outcome in await _create_each(target, new):
-        if isinstance(outcome, DuplicateValue) and outcome.field == f"data.{by}":
+        if isinstance(outcome, DuplicateValue) and outcome.is_of(by):
             again.append(row)
         elif isinstance(outcome, ServiceError):
             refused[row.line] = violations_of(outcome)

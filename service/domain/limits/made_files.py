@@ -8,17 +8,15 @@ from service.bounds import MAX_MADE_FILES
 from service.domain.limits.limiter import Limits
 from service.domain.limits.policies import Policy
 from service.domain.projects.lookup import Project
-from service.schema.fields import Fields
-from service.schema.indexes import indexes
 
 MADE_FILES = Policy("made_files", 300, "collections and indexes made in five minutes", lambda _: MAX_MADE_FILES)
 # The collection's own, that of its ids, and the two that every collection has.
 OF_A_COLLECTION = 4
 
 
-async def count_collection(limits: Limits, project: Project, fields: Fields) -> None:
-    """Raises LimitExceeded."""
-    await limits.take_all(project, MADE_FILES, OF_A_COLLECTION + len(indexes(fields)))
+async def count_collection(limits: Limits, project: Project, indexes: int) -> None:
+    """Counts a collection with so many indexes of its definition. Raises LimitExceeded."""
+    await limits.take_all(project, MADE_FILES, OF_A_COLLECTION + indexes)
 
 
 async def count_indexes(limits: Limits, project: Project, number: int) -> None:

@@ -6,22 +6,23 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
+from service.domain.collections.catalog import DeclaredCollection, read_collection
 from service.domain.collections.reconcile import users_validator, wants_images
 from service.domain.portable.copying import Advance
 from service.domain.portable.manifest import records_name
 from service.domain.portable.reading import BackupFile
 from service.domain.portable.rewriting import Rewrite, Rewriting
 from service.errors import BackupDamaged, DigestMismatch, DuplicateValue, Invalid, RestoreInvalid
-from service.schema.fields import Fields, files_of, parse
-from service.schema.indexes import indexes
-from service.schema.json_schema import validator
+from service.schema.collection_options import read_options
+from service.schema.fields import parse
+from service.schema.indexes import check_indexes
 from service.schema.options import COLLECTION_NAME
 from service.storage.bson_stream import BadBson, read_document
 from service.storage.building import digest_documents, index_chunks, insert_documents
 from service.storage.client import Document
 from service.storage.collections import CollectionStore, mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import is_live, is_visible
+from service.storage.definitions import is_visible
 from service.storage.files.stored import CHUNKS
 from service.storage.layout import COLLECTIONS, DOCUMENTS, PROFILE, SESSIONS, USERS
 
@@ -45,15 +46,15 @@ async def fill_database(
     Raises RestoreInvalid for documents that break their definition, unless it `skips_invalid`; DigestMismatch."""
     filled = Filled()
     declared = await _declare(database, backup)
-    files = {mongo_collection_name(name): files_of(fields) for name, fields in declared.items()}
+    files = {mongo_collection_name(name): each.files for name, each in declared.items()}
     for collection in _order(backup, files.keys()):
         rewrite = rewriting(collection, files.get(collection, ()))
         await _fill(_Member(database, backup, collection), rewrite, filled, advance)
     if filled.rejected and not skips_invalid:
         shown = ", ".join(filled.rejected[:NAMED])
         raise RestoreInvalid(f"{len(filled.rejected)} documents break their definition: {shown}")
-    for name, fields in declared.items():
-        await _index(database, name, fields)
+    for each in declared.values():
+        await _index(database, each)
     return filled
 
 
@@ -66,10 +67,10 @@ def _order(backup: BackupFile, documents: Set[str]) -> list[str]:
     ]
 
 
-async def _declare(database: ProjectDatabase, backup: BackupFile) -> Mapping[str, Fields]:
+async def _declare(database: ProjectDatabase, backup: BackupFile) -> Mapping[str, DeclaredCollection]:
     """Stores the definitions and rules, and makes the collections of documents with their validators."""
     records = _read_definitions(backup, COLLECTIONS)
-    fields = {record["_id"]: _read_fields(record) for record in records}
+    declared = {record["_id"]: _read_declared(record) for record in records}
     if records:
         await database.records(COLLECTIONS).insert_many(records)
     if "rules" in backup.collections:
@@ -81,9 +82,9 @@ async def _declare(database: ProjectDatabase, backup: BackupFile) -> Mapping[str
     if profile:
         await database.records(PROFILE).insert_many(profile)
     for record in records:
-        judge = validator(fields[record["_id"]], realtime=is_live(record))
+        judge = declared[record["_id"]].validator
         await store.set_validator(record["_id"], judge, images=await wants_images(database, record))
-    return fields
+    return declared
 
 
 def _read_definitions(backup: BackupFile, registry: str) -> list[Document]:
@@ -101,20 +102,24 @@ def _judge_users(record: Document) -> Document:
         raise BackupDamaged(f"{records_name(PROFILE)}: the schema of profiles is none") from None
 
 
-def _read_fields(record: Document) -> Fields:
+def _read_declared(record: Document) -> DeclaredCollection:
     if not COLLECTION_NAME.fullmatch(str(record["_id"])):
         raise BackupDamaged(f"{records_name(COLLECTIONS)}: {record['_id']!r} is no name of a collection")
     try:
-        return parse(record["schema"])
-    except (Invalid, KeyError):
-        raise BackupDamaged(f"{records_name(COLLECTIONS)}: the schema of {record['_id']} is none") from None
+        broken = check_indexes(parse(record["schema"]), read_options(record))
+        if not broken:
+            return read_collection(record)
+    except (Invalid, KeyError, TypeError):
+        pass
+    raise BackupDamaged(f"{records_name(COLLECTIONS)}: the schema of {record['_id']} is none")
 
 
-async def _index(database: ProjectDatabase, name: str, fields: Fields) -> None:
+async def _index(database: ProjectDatabase, collection: DeclaredCollection) -> None:
     try:
-        await CollectionStore(database).add_indexes(name, indexes(fields))
+        await CollectionStore(database).add_indexes(collection.name, collection.indexes)
     except DuplicateValue as error:
-        raise RestoreInvalid(f"two documents of {name} have the same {error.field}, which is unique") from None
+        names = " and ".join(error.fields)
+        raise RestoreInvalid(f"two documents of {collection.name} have the same {names}, which is unique") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from service.schema.fields import USERS, Fields, files_of
+from service.schema.indexes import Index, indexes
 from service.schema.json_schema import profile_validator
 from service.schema.patterns import patterned
 from service.schema.profiles import build_profile
@@ -43,6 +44,10 @@ class DeclaredProfile:
     def validator(self) -> dict[str, Any]:
         """The one that MongoDB judges users by."""
         return profile_validator(self.fields, additional=self.additional)
+
+    @property
+    def indexes(self) -> list[Index]:
+        return indexes(self.fields)
 
     @property
     def patterned(self) -> Fields:

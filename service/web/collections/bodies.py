@@ -1,6 +1,6 @@
 """Bodies and answers of the endpoints of collections: specification section 2.2."""
 
-from typing import Annotated, Any, Literal, Required
+from typing import Annotated, Any, Literal, NotRequired, Required, cast
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 from service.bounds import MAX_ENUM, MAX_FILE_BYTES, MAX_PATTERN, MAX_VARIANT_SIDE, MAX_VARIANTS
 from service.domain.collections.catalog import Declaration
 from service.domain.collections.conflicts import Findings
+from service.schema.collection_options import OPTION_NAMES
 from service.schema.file_urls import EXTENSIONS
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE, MAX_LENGTH_OPTION, OPTIONS
 from service.web.http.json_body import validated
@@ -87,35 +88,49 @@ class FieldDefinition(TypedDict, total=False):
 Realtime = Annotated[bool, Field(description="Whether changes of the documents can be followed, docs/realtime.md")]
 
 
+Together = Annotated[list[list[str]], Field(description="Lists of fields whose values together no two documents share")]
+SortKeys = Annotated[
+    list[list[str]], Field(description="Compound indexes: lists of fields, descending where `-` stands before the name")
+]
+
+
 class NewCollection(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     name: CollectionName
     declared: Annotated[dict[str, Any], ShownAs(dict[str, FieldDefinition])] = Field(alias="schema")
     realtime: Realtime = False
+    unique: Together = []
+    indexes: SortKeys = []
 
 
 class SchemaChange(BaseModel):
-    """Fields to declare; null removes one. Without `realtime` that stays as it is."""
+    """Fields to declare; null removes one. Options that are left out stay as they are."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     declared: Annotated[dict[str, Any], ShownAs(dict[str, FieldDefinition | None])] = Field(alias="schema")
     realtime: Realtime | None = None
+    unique: Together = []
+    indexes: SortKeys = []
 
 
-class RealtimeChange(BaseModel):
-    """The schema stays as it is."""
+class OptionsChange(BaseModel):
+    """The schema stays as it is, as do the options that are left out."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    realtime: Realtime
+    realtime: Realtime = False
+    unique: Together = []
+    indexes: SortKeys = []
 
 
 class Collection(TypedDict):
     name: CollectionName
     schema: dict[str, FieldDefinition]
     realtime: bool
+    unique: NotRequired[Together]
+    indexes: NotRequired[SortKeys]
     created_at: Time
     updated_at: Time
 
@@ -141,22 +156,18 @@ class SchemaFindings(TypedDict):
     conflicts: Conflicts
 
 
-def read_change(sent: dict[str, Any]) -> tuple[dict[str, Any], bool | None]:
-    """The fields to declare, and whether the collection is to be live. Raises Invalid."""
-    if "realtime" in sent and "schema" not in sent:
-        return {}, validated(RealtimeChange, sent).realtime
+def read_change(sent: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields to declare, and the options to set. Raises Invalid."""
+    if "schema" not in sent and not sent.keys().isdisjoint(OPTION_NAMES):
+        return {}, validated(OptionsChange, sent).model_dump(exclude_unset=True)
     form = validated(SchemaChange, sent)
-    return form.declared, form.realtime
+    return form.declared, form.model_dump(include={*OPTION_NAMES}, exclude_unset=True, exclude_none=True)
 
 
 def collection_view(collection: Declaration) -> Collection:
-    return {
-        "name": collection.name,
-        "schema": collection.schema,
-        "realtime": collection.realtime,
-        "created_at": collection.created_at,
-        "updated_at": collection.updated_at,
-    }
+    named = {"name": collection.name, "schema": collection.schema}
+    times = {"created_at": collection.created_at, "updated_at": collection.updated_at}
+    return cast(Collection, named | collection.options.as_json() | times)
 
 
 def list_view(collections: list[Declaration]) -> CollectionList:

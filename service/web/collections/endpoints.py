@@ -19,6 +19,7 @@ from service.errors import (
     SchemaConflict,
     Violation,
 )
+from service.schema.collection_options import OPTION_NAMES, read_options
 from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.collections.bodies import (
@@ -28,7 +29,7 @@ from service.web.collections.bodies import (
     Collection,
     CollectionList,
     NewCollection,
-    RealtimeChange,
+    OptionsChange,
     SchemaChange,
     SchemaFindings,
     collection_view,
@@ -77,7 +78,8 @@ async def create_collection(
 ) -> Created[Collection]:
     """Create a collection with a declared schema."""
     form = await read_form(request)
-    collection = await services.collections.create(caller.project, form.name, form.declared, realtime=form.realtime)
+    options = read_options(form.model_dump(include={*OPTION_NAMES}))
+    collection = await services.collections.create(caller.project, form.name, form.declared, options)
     return Created(collection_view(collection))
 
 
@@ -121,18 +123,14 @@ async def read_collection(request: Request, caller: SecretKeyCaller, services: S
     answer_seconds=CHANGE_ANSWER_SECONDS,
 )
 async def change_collection(
-    request: RequestWith[SchemaChange | RealtimeChange], caller: SecretKeyCaller, services: Services
+    request: RequestWith[SchemaChange | OptionsChange], caller: SecretKeyCaller, services: Services
 ) -> Json[Collection | SchemaFindings]:
     """Change the schema of a collection, or tell what a change would meet."""
     dry_run = read_flags(request, ("dry_run",))["dry_run"]
-    (declared, realtime), name = read_change(await read_object(request)), request.path_params["name"]
+    (declared, options), name = read_change(await read_object(request)), request.path_params["name"]
     if dry_run:
-        return Json(
-            findings_view(await preview_change(services.collections, caller.project, name, declared, realtime=realtime))
-        )
-    return Json(
-        collection_view(await change_schema(services.collections, caller.project, name, declared, realtime=realtime))
-    )
+        return Json(findings_view(await preview_change(services.collections, caller.project, name, declared, options)))
+    return Json(collection_view(await change_schema(services.collections, caller.project, name, declared, options)))
 
 
 @by_server(

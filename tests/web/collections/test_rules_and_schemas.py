@@ -13,6 +13,7 @@ from service.domain.access.agreement import begin_deletion, commit_schema
 from service.domain.collections.reconcile import find_drift
 from service.domain.limits import made_files
 from service.errors import RuleConflict
+from service.schema.collection_options import NO_OPTIONS
 from service.schema.values import now
 from service.services import Services
 from service.storage.definitions import Definitions
@@ -191,7 +192,7 @@ async def test_rules_that_are_saved_while_a_change_is_under_way_are_not_overrun(
     assert record is not None
     assert (await save(api, on_posts(read={"status_eq": "x"}))).status_code == 200
     with pytest.raises(RuleConflict):
-        await commit_schema(api.project.database, record, {"title": TEXT}, realtime=False, note=silent)
+        await commit_schema(api.project.database, record, {"title": TEXT}, options=NO_OPTIONS, note=silent)
 
 
 @pytest.mark.parametrize("attempt", range(6))

@@ -467,8 +467,8 @@ async def test_a_unique_index_that_cannot_be_put_back_stops_nothing_else(api: Ap
         "schema_conflict",
         2,
     )
-    assert [(line["collection"], line["field"]) for line in lines if line["event"] == "index_not_built"] == [
-        ("things", "data.a")
+    assert [(line["collection"], line["fields"]) for line in lines if line["event"] == "index_not_built"] == [
+        ("things", ["data.a"])
     ]
     # No lease holds the collection any more, and it works.
     assert stored_schema(api) == {"a": {"type": "string", "unique": True}}

@@ -43,14 +43,14 @@ class AsyncCollections(AsyncPart):
         return found
 
     async def create(self, definition: Fields, **options: Unpack[Options]) -> dict[str, Any]:
-        """Declares a collection: `{"name", "schema", "realtime"}`."""
+        """Declares a collection: `{"name", "schema", "realtime"?, "unique"?, "indexes"?}`."""
         made: dict[str, Any] = await self._send("POST", "/api/collections", definition, options)
         return made
 
     async def change(
         self, name: str, changes: Fields, *, dry_run: bool | None = None, **options: Unpack[Options]
     ) -> dict[str, Any]:
-        """Changes the `schema` of a collection, or whether it is `realtime`."""
+        """Changes the `schema` of a collection, or its options `realtime`, `unique` and `indexes`."""
         query = query_of({"dry_run": dry_run})
         changed: dict[str, Any] = await self._send("PATCH", collection_path(name), changes, options, query=query)
         return changed

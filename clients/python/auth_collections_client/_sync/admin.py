@@ -44,14 +44,14 @@ class Collections(Part):
         return found
 
     def create(self, definition: Fields, **options: Unpack[Options]) -> dict[str, Any]:
-        """Declares a collection: `{"name", "schema", "realtime"}`."""
+        """Declares a collection: `{"name", "schema", "realtime"?, "unique"?, "indexes"?}`."""
         made: dict[str, Any] = self._send("POST", "/api/collections", definition, options)
         return made
 
     def change(
         self, name: str, changes: Fields, *, dry_run: bool | None = None, **options: Unpack[Options]
     ) -> dict[str, Any]:
-        """Changes the `schema` of a collection, or whether it is `realtime`."""
+        """Changes the `schema` of a collection, or its options `realtime`, `unique` and `indexes`."""
         query = query_of({"dry_run": dry_run})
         changed: dict[str, Any] = self._send("PATCH", collection_path(name), changes, options, query=query)
         return changed
