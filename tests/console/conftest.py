@@ -105,6 +105,11 @@ class Console:
         self.cookies.extend(page.context.cookies())
         page.context.close()
 
+    def invite(self, email: str) -> str:
+        """The address of a link that makes another owner's account."""
+        made = self.admin("POST", "operators", {"email": email, "roles": {"*": "owner"}})
+        return f"{self.url}#/join/{made['invitation']['link'].rpartition('/')[2]}"
+
     def open_account(self, email: str) -> Page:
         """A window in which the owner's second self signs in with an account of its own."""
         owner = self.open("#/operators")

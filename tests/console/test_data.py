@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from subprocess import run
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.console.conftest import PROJECT, Console, find_faults, needs_console
+from tests.console.conftest import PROJECT, Console, find_faults, find_misfits, needs_console
 
 pytestmark = needs_console
 HOSTILE = "<img src=x onerror=alert(1)> {{7*7}} ${1} \u202egnp.exe javascript:alert(1)"
@@ -213,6 +214,44 @@ def test_more_are_changed_at_once_than_one_condition_may_name(books: Console, co
     changed = books.admin("POST", f"{api}/marks/query", {"where": {"mark_eq": 7}, "limit": 1, "count": "exact"})
     assert changed["total"] == 520
     books.admin("DELETE", f"{api}/marks")
+
+
+def test_a_live_grid_shows_what_programs_do(books: Console, console: Console) -> None:
+    """A change is shown in its row, and what comes is loaded; the calls of the API tab do what they say."""
+    api = f"projects/{PROJECT}/api/collections"
+    books.admin(
+        "POST",
+        api,
+        {"name": "boats", "schema": {"name": {"type": "string", "required": True}, "at": {"type": "datetime"}}},
+    )
+    first = books.admin("POST", f"{api}/boats/documents", {"data": {"name": "Ada"}})["id"]
+    page = console.open(f"#/projects/{PROJECT}/data/boats")
+    page.get_by_role("button", name="Live", exact=True).click()
+    page.get_by_role("button", name="Make it live").click()
+    expect(page.locator(".dot-live")).to_be_visible()
+    assert find_faults(page) == []
+    books.admin("PATCH", f"{api}/boats/documents/{first}", {"data": {"name": "Bea"}})
+    expect(cell(page, "Bea")).to_be_visible()
+    books.admin("POST", f"{api}/boats/documents", {"data": {"name": "Cleo"}})
+    expect(cell(page, "Cleo")).to_be_visible()
+    page.get_by_role("link", name="API").click()
+    assert find_misfits(page) == []
+    key = books.admin("POST", f"projects/{PROJECT}/keys", {"kind": "secret", "name": "api tab"})["key"]
+    page.get_by_role("radio", name="Python").check(force=True)
+    codes = page.get_by_role("group").filter(has_text="client").all_inner_texts()
+    assert len(codes) == 7
+    found: dict[str, Any] = {"API_KEY": key}
+    exec("\n".join(each.replace("66f0c1a2b3c4d5e6f7a8b9c0", first) for each in codes[:6]), found)  # noqa: S102
+    assert (found["document"].data["name"], found["made"].data["name"]) == ("Bea", "text")
+    names = [each["data"]["name"] for each in books.admin("GET", f"{api}/boats/documents?sort_by=name")["documents"]]
+    assert names == ["Cleo", "text"]
+    page.get_by_role("radio", name="curl").check(force=True)
+    command = page.get_by_role("group", name="Create as code").inner_text()
+    assert run(["/bin/sh", "-c", f"{command} -fsS"], env={"API_KEY": key}, check=True, capture_output=True)  # noqa: S603
+    with page.expect_download() as types:
+        page.get_by_role("link", name="TypeScript").click()
+    assert "boats" in types.value.path().read_text()
+    books.admin("DELETE", f"{api}/boats")
 
 
 def test_the_grid_suits_both_schemes_and_widths(books: Console, console: Console) -> None:

@@ -82,6 +82,30 @@ def test_requests_are_filtered_by_the_address(console: Console) -> None:
     expect(page.get_by_role("button", name="Remove the filter Code")).to_have_count(0)
 
 
+def test_the_day_stands_over_the_log_and_the_deployment_has_a_page(console: Console) -> None:
+    """A histogram of hours above the requests; the same steps of all projects, with the busiest of them."""
+    step = {"at": "2026-11-23T13:00:00Z", "requests": 40, "errors_4xx": 3, "errors_5xx": 1, "bytes": 4_000}
+    steps = [
+        step | {"p50_ms": 2, "p95_ms": 20},
+        step | {"at": "2026-11-23T14:00:00Z", "requests": 0, "errors_4xx": 0, "p50_ms": None, "p95_ms": None},
+    ]
+    sums = {"id": PROJECT, "requests": 40, "errors_4xx": 3, "errors_5xx": 1, "bytes": 4_000}
+    page = console.open("#/me")
+    page.get_by_role("heading", name="My account").wait_for()
+    page.route("**/admin/v1/**/usage*", lambda route: route.fulfill(json={"steps": steps, "sizes": None, "limits": []}))
+    page.route("**/admin/v1/usage*", lambda route: route.fulfill(json={"steps": steps, "projects": [sums]}))
+    page.goto(f"{console.url}#/projects/{PROJECT}/logs")
+    expect(page.get_by_role("img", name="most errors, 4, from")).to_be_visible()
+    assert find_faults(page) == []
+    page.goto(f"{console.url}#/usage")
+    listed = page.get_by_role("region", name="List of projects")
+    expect(listed.get_by_role("cell", name="40")).to_be_visible()
+    assert find_misfits(page) == []
+    listed.get_by_role("link", name=PROJECT).click()
+    expect(page.get_by_role("heading", name="Limits of the day")).to_be_visible()
+    page.unroute_all()
+
+
 def test_a_request_is_shown_as_it_comes(console: Console) -> None:
     page = console.open(f"#/projects/{PROJECT}/logs?code=setting_unheard_of")
     expect(page.get_by_text("live", exact=True)).to_be_visible()

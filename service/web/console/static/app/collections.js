@@ -12,6 +12,10 @@ import { link, place } from "./router.js";
 /** @typedef {{ name: string, schema: Record<string, Definition>, realtime: boolean, created_at: string, updated_at: string }} Collection */
 
 const FRESH_MS = 5_000;
+/** The dialogs that make a collection: by hand, or of a file. The shell shows them over any page of a project. */
+export const making = signal(/** @type {"" | "new" | "import"} */ (""));
+/** The collection that was opened last, which a new chart begins with. */
+export const lastOpened = { project: "", name: "" };
 const version = signal(0);
 const shown = signal({ project: "", collections: /** @type {Collection[]} */ ([]) });
 /** @type {{ project: string, at: number, answer: Promise<Collection[]> | null }} */

@@ -1,4 +1,4 @@
-/** The live stream of a project. A hidden tab closes it: browsers open six connections to a host. */
+/** Streams of events. A hidden tab closes them: browsers open six connections to a host. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { pathOf } from "./collections.js";
 
@@ -6,7 +6,11 @@ import { pathOf } from "./collections.js";
 
 /** @param {string} project @param {Topic} topic @param {boolean} isOn @param {(event: any) => void} on
  * @returns {boolean} True while the stream is open. */
-export function useLive(project, topic, isOn, on) {
+export const useLive = (project, topic, isOn, on) => useStream(`${pathOf(project)}/live?topics=${topic}`, topic, isOn, on);
+
+/** @param {string} path Below /admin/v1/. @param {string} name Of the events. @param {boolean} isOn @param {(event: any) => void} on
+ * @returns {boolean} True while the stream is open. */
+export function useStream(path, name, isOn, on) {
   const [isOpen, setOpen] = useState(false);
   const latest = useRef(on);
   latest.current = on;
@@ -22,10 +26,10 @@ export function useLive(project, topic, isOn, on) {
     const follow = () => {
       stop();
       if (document.hidden) return;
-      source = new EventSource(new URL(`../admin/v1/${pathOf(project)}/live?topics=${topic}`, document.baseURI));
+      source = new EventSource(new URL(`../admin/v1/${path}`, document.baseURI));
       source.onopen = () => setOpen(true);
       source.onerror = () => setOpen(false);
-      source.addEventListener(topic, (event) => latest.current(JSON.parse(/** @type {MessageEvent<string>} */ (event).data)));
+      source.addEventListener(name, (event) => latest.current(JSON.parse(/** @type {MessageEvent<string>} */ (event).data)));
     };
     follow();
     document.addEventListener("visibilitychange", follow);
@@ -33,6 +37,6 @@ export function useLive(project, topic, isOn, on) {
       document.removeEventListener("visibilitychange", follow);
       stop();
     };
-  }, [project, topic, isOn]);
+  }, [path, name, isOn]);
   return isOpen;
 }

@@ -10,6 +10,7 @@ import { allows } from "./session.js";
 export const DEPLOYMENT_PAGES = [
   { path: [], title: "Projects", icon: "layout-grid", key: "p", load: () => import("../pages/projects.js") },
   { path: ["operators"], title: "Operators", icon: "user-cog", key: "o", load: () => import("../pages/operators.js"), isOpen: () => allows("*", "deployment") },
+  { path: ["usage"], title: "Usage", icon: "gauge", key: "u", load: () => import("../pages/usage.js"), isOpen: () => allows("*", "deployment") },
   { path: ["audit"], title: "Audit", icon: "history", key: "a", load: () => import("../pages/audit.js"), isOpen: () => allows("*", "deployment") },
   { path: ["system"], title: "System", icon: "server", key: "s", load: () => import("../pages/system.js"), isOpen: () => allows("*", "deployment") },
   { path: ["me"], title: "My account", icon: "user", key: "m", load: () => import("../pages/me.js") },
@@ -22,6 +23,7 @@ export const PROJECT_PAGES = [
   { path: ["projects", ":project", "data", ":collection"], title: "Documents", icon: "database", within: "Data", load: () => import("../pages/documents.js") },
   { path: ["projects", ":project", "data", ":collection", "schema"], title: "Schema", icon: "table-properties", within: "Data", load: () => import("../pages/schema.js") },
   { path: ["projects", ":project", "data", ":collection", "rules"], title: "Rules", icon: "shield", within: "Data", load: () => import("../pages/rules.js") },
+  { path: ["projects", ":project", "data", ":collection", "api"], title: "API", icon: "code-xml", within: "Data", load: () => import("../pages/api.js") },
   { path: ["projects", ":project", "users"], title: "Users", icon: "users", load: () => import("../pages/users.js"), isOpen: (project) => allows(project, "users") },
   { path: ["projects", ":project", "users", ":user"], title: "User", icon: "user", within: "Users", load: () => import("../pages/user.js") },
   { path: ["projects", ":project", "files"], title: "Files", icon: "files", load: () => import("../pages/files.js"), isOpen: (project) => allows(project, "data") },

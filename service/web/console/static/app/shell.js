@@ -2,17 +2,20 @@
 import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Logo } from "../parts/icon.js";
+import { later } from "../parts/later.js";
 import { Empty } from "../parts/states.js";
 import { ActingBar } from "./acting.js";
 import { Announcements } from "./announcements.js";
-import { CollectionLinks } from "./collections.js";
+import { CollectionLinks, making } from "./collections.js";
 import { html } from "./html.js";
 import { useKeys } from "./keys.js";
 import { Palette, palette } from "./palette.js";
 import { DEPLOYMENT_PAGES, findPage, linkTo, listed, PROJECT_PAGES } from "./pages.js";
 import { place } from "./router.js";
-import { me } from "./session.js";
+import { allows, me } from "./session.js";
 import { initials } from "./texts.js";
+
+const MakeCollection = later(() => import("../parts/new-collection.js"), "MakeCollection");
 
 export function Shell() {
   const { path } = place.value;
@@ -24,6 +27,7 @@ export function Shell() {
     <${Shown} found=${found} />
     <${Announcements} />
     ${palette.value && html`<${Palette} project=${project} />`}
+    ${making.value && project && html`<${MakeCollection} project=${project} />`}
   </div>`;
 }
 
@@ -89,6 +93,7 @@ function Sidebar({ project, current }) {
       ${page.group && page.group !== pages[index - 1]?.group && html`<p class="sidebar-label">${page.group}</p>`}
       <a class="sidebar-link" onClick=${hide} href=${linkTo(page, project)} aria-current=${isShown(page) ? "page" : null}>
         <${Icon} name=${page.icon} />${page.title}</a>
+      ${page.title === "Data" && allows(project, "schema", "write") && html`<button class="sidebar-add" aria-label="Add a collection" onClick=${() => { hide(); making.value = "new"; }}><${Icon} name="plus" small /></button>`}
       ${page.title === "Data" && html`<${CollectionLinks} project=${project} hide=${hide} />`}<//>`)}
       ${project && html`<a class="sidebar-link" href="#/" onClick=${hide}><${Icon} name="layout-grid" />All projects</a>`}</div>
     <div class="sidebar-foot">

@@ -1,7 +1,11 @@
 /** Which columns the grid shows, and its query as code. */
 import { useState } from "preact/hooks";
+import { call } from "../app/api.js";
+import { forgetCollections, pathOfCollection } from "../app/collections.js";
 import { html } from "../app/html.js";
+import { python } from "../parts/api-calls.js";
 import { Dialog } from "../parts/dialog.js";
+import { Alert, DialogFoot, useForm } from "../parts/form.js";
 import { Copy } from "../parts/secret.js";
 import { Choice } from "../parts/tabs.js";
 
@@ -31,7 +35,6 @@ export function codeOf(collection, where, sort) {
   const query = { where, sort_by: [sort], limit: 50 };
   const written = JSON.stringify(query, null, 2);
   const typed = JSON.stringify(where).includes(".") ? written.replace(/"where": (\{[^]*?\n  \})/, `"where": raw($1)`) : written;
-  const python = (/** @type {any} */ value) => JSON.stringify(value).replace(/("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g, (_, text, word) => text ?? { true: "True", false: "False", null: "None" }[/** @type {"true"} */ (word)]);
   const curl = `curl "$URL/api/collections/${encodeURIComponent(collection)}/query" \\\n  -H "x-api-key: $API_KEY" -H "content-type: application/json" \\\n  -d '${JSON.stringify(query).replaceAll("'", "'\\''")}'`;
   return {
     curl,
@@ -48,4 +51,17 @@ export function CopyAs({ collection, where, sort, close }) {
     <div class="row"><${Choice} label="Language" value=${language} choices=${{ curl: "curl", typescript: "TypeScript", python: "Python" }} choose=${choose} /><span class="push" /><${Copy} text=${code} name="the query" /></div>
     <pre class="code" tabindex="0" role="group" aria-label="The query">${code}</pre></div>
     <div class="dialog-foot"><button class="button" onClick=${close}>Close</button></div><//>`;
+}
+
+/** A collection says itself that it is live. @param {{ project: string, name: string, close: () => void, done: () => void }} given */
+export function MakeLive({ project, name, close, done }) {
+  const form = useForm({}, async () => {
+    await call(pathOfCollection(project, name), { method: "PATCH", body: { realtime: true } });
+    forgetCollections();
+    close();
+    done();
+  });
+  return html`<${Dialog} title="Make the collection live?" close=${close}><form onSubmit=${form.submit}><div class="dialog-body"><${Alert} form=${form} />
+    <p>Apps and operators can then follow its documents as they change. MongoDB keeps each document as it was before a change, which costs space and time.</p></div>
+    <${DialogFoot} form=${form} action="Make it live" close=${close} /></form><//>`;
 }

@@ -11,8 +11,8 @@ const ORDERED = new Set(["string", "integer", "number", "boolean", "datetime"]);
 /** @param {{ project: string, collection: string, current: string }} given */
 export function CollectionTabs({ project, collection, current }) {
   const path = ["projects", project, "data", collection];
-  const tabs = [["Documents", ""], ["Schema", "schema"], ["Rules", "rules"]];
-  const open = allows(project, "schema") ? tabs : tabs.slice(0, 1);
+  const tabs = [["Documents", ""], ["Schema", "schema"], ["Rules", "rules"], ["API", "api"]];
+  const open = allows(project, "schema") ? tabs : tabs.filter(([, part]) => !part || part === "api");
   return html`<${Tabs} label="Parts of the collection" tabs=${open.map(([text = "", part = ""]) => ({ text, target: link(part ? [...path, part] : path), isCurrent: part === current }))} />`;
 }
 

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../app/api.js";
 import { announce } from "../app/announcements.js";
-import { pathOf, readCollections } from "../app/collections.js";
+import { lastOpened, pathOf, readCollections } from "../app/collections.js";
 import { html } from "../app/html.js";
 import { useLoading } from "../app/loading.js";
 import { go, link, place, replace } from "../app/router.js";
@@ -28,10 +28,10 @@ export default function ChartPage({ project, parts }) {
   const name = parts.chart === "new" ? "" : (parts.chart ?? "");
   const loading = useLoading(async (signal) => {
     const [collections, { aggregations }, forms] = await Promise.all([readCollections(project), call(`${pathOf(project)}/api/aggregations`, { signal }), readForms(project, signal)]);
-    return { name, collections, saved: aggregations.find((/** @type {any} */ each) => each.name === name) ?? null, view: forms.get(name) };
+    return { name, collections, names: aggregations.map((/** @type {any} */ each) => each.name), saved: aggregations.find((/** @type {any} */ each) => each.name === name) ?? null, view: forms.get(name) };
   }, [project, name]);
   const found = loading.data?.name === name ? loading.data : undefined;
-  return html`<main class="main">${found && (found.saved || !name) ? html`<${Open} key=${name} project=${project} collections=${found.collections} saved=${found.saved} view=${found.view} reload=${loading.reload} />`
+  return html`<main class="main">${found && (found.saved || !name) ? html`<${Open} key=${name} project=${project} collections=${found.collections} names=${found.names} saved=${found.saved} view=${found.view} reload=${loading.reload} />`
     : html`<${Bar} title=${name || "New chart"} /><div class="page"><${Loaded} loading=${{ ...loading, data: found }}><${Empty} icon="circle-help" title="There is no such chart"><a class="button" href=${link(["projects", project, "charts"])}>All charts</a><//><//></div>`}</main>`;
 }
 
@@ -41,13 +41,14 @@ function readState(text) {
   return value && typeof value === "object" && typeof value.source === "string" && value.aggregate && typeof value.aggregate === "object" ? value : null;
 }
 
-/** @param {{ project: string, collections: any[], saved: any, view: import("../parts/chart-forms.js").View | undefined, reload: () => void }} given */
-function Open({ project, collections, saved, view, reload }) {
+/** @param {{ project: string, collections: any[], names: string[], saved: any, view: import("../parts/chart-forms.js").View | undefined, reload: () => void }} given */
+function Open({ project, collections, names, saved, view, reload }) {
   const kept = readForm(view);
   const sources = [...collections.map(({ name }) => name), ...(allows(project, "users") ? ["users"] : [])];
+  const source = lastOpened.project === project && sources.includes(lastOpened.name) ? lastOpened.name : (sources[0] ?? "");
   /** @type {Draft} */
   const first = saved ? { source: saved.collection, aggregate: saved.aggregate, parameters: saved.parameters, samples: kept.samples }
-    : { source: sources[0] ?? "", aggregate: { values: { count: "count" } }, parameters: {}, samples: {} };
+    : { source, aggregate: { values: { count: "count" } }, parameters: {}, samples: {} };
   const { query } = place.value;
   const [draft, setDraft] = useState(/** @type {Draft} */ ({ ...first, ...readState(query.get("draft") ?? "") }));
   const [dialog, open] = useState("");
@@ -79,7 +80,7 @@ function Open({ project, collections, saved, view, reload }) {
         <span class="push small faint" role="status">${number(rows)} ${rows === 1 ? "row" : "rows"}</span></div>
         <${Result} loading=${loading} draft=${draft} kind=${kind} name=${saved?.name ?? "The chart"} /></div></div>
     ${dialog === "json" && html`<${AsJson} draft=${draft} change=${change} close=${close} />`}
-    ${dialog === "save" && html`<${SaveAs} project=${project} draft=${draft} saved=${saved} close=${close} done=${reload}
+    ${dialog === "save" && html`<${SaveAs} project=${project} draft=${draft} names=${names} saved=${saved} close=${close} done=${reload}
       keep=${(/** @type {string} */ name) => keepForm(project, name, name === saved?.name ? view : undefined, { chart: kind, samples: draft.samples, isPinned: name === saved?.name && kept.isPinned })} />`}
     ${dialog === "delete" && html`<${Question} title=${`Delete ${saved.name}`} action="Delete" close=${close} act=${() => act(remove)}>
       <p>Apps that run it by its name get 404.</p><//>`}`;
@@ -95,10 +96,18 @@ function AsJson({ draft, change, close }) {
     <div class="dialog-foot"><button class="button" onClick=${close}>Cancel</button><button class="button button-primary" disabled=${!isGood} onClick=${take}>Take it</button></div><//>`;
 }
 
-/** @param {{ project: string, draft: Draft, saved: any, close: () => void, done: () => void, keep: (name: string) => Promise<unknown> }} given */
-function SaveAs({ project, draft, saved, close, done, keep }) {
+/** @param {Draft} draft @param {string[]} taken @returns {string} `books_by_year`, or the next name that is free. */
+export function proposeName({ source, aggregate }, taken) {
+  const words = [source, ...Object.keys(aggregate.group ?? {}).slice(0, 1)].join(" by ").toLowerCase();
+  const base = words.replace(/[^a-z0-9]+/g, "_").slice(0, 50);
+  const free = [base, ...taken.map((_, at) => `${base}_${at + 2}`)].find((name) => !taken.includes(name));
+  return free ?? base;
+}
+
+/** @param {{ project: string, draft: Draft, names: string[], saved: any, close: () => void, done: () => void, keep: (name: string) => Promise<unknown> }} given */
+function SaveAs({ project, draft, names, saved, close, done, keep }) {
   const run = typeof saved?.run === "object" ? "custom" : (saved?.run ?? "");
-  const form = useForm({ name: saved?.name ?? "", run, aggregate: "", parameters: "", collection: "" }, async ({ name, run: chosen }) => {
+  const form = useForm({ name: saved?.name ?? proposeName(draft, names), run, aggregate: "", parameters: "", collection: "" }, async ({ name, run: chosen }) => {
     const allowed = chosen === "custom" ? saved.run : chosen;
     const body = { collection: draft.source, aggregate: draft.aggregate, parameters: draft.parameters, ...(allowed ? { run: allowed } : {}) };
     await call(`${pathOf(project)}/api/aggregations/${encodeURIComponent(name ?? "")}`, { method: "PUT", body });

@@ -1,7 +1,7 @@
 /** The documents of a collection: the grid, the filter that stands in the address, and the record beside it. */
 import { useRef, useState } from "preact/hooks";
 import { call } from "../app/api.js";
-import { pathOfCollection, useCollections } from "../app/collections.js";
+import { lastOpened, pathOfCollection, useCollections } from "../app/collections.js";
 import { html } from "../app/html.js";
 import { useLoading } from "../app/loading.js";
 import { go, link, place } from "../app/router.js";
@@ -13,6 +13,7 @@ import { readTyped } from "../grid/editing.js";
 import { FilterChips } from "../grid/filter.js";
 import { Grid } from "../grid/grid.js";
 import { isTooLong, readWhere, writeWhere } from "../grid/query.js";
+import { Moved, useLiveRows } from "../grid/live.js";
 import { CollectionTabs, SortSelect } from "../grid/toolbar.js";
 import { useRows } from "../grid/use-rows.js";
 import { Question } from "../parts/dialog.js";
@@ -26,6 +27,7 @@ const ExportDialog = later(() => import("../grid/export.js"), "ExportDialog");
 const ColumnsDialog = later(() => import("../grid/toolbar-dialogs.js"), "ColumnsDialog");
 const CopyAs = later(() => import("../grid/toolbar-dialogs.js"), "CopyAs");
 const ImportDialog = later(() => import("../parts/import.js"), "ImportDialog");
+const MakeLive = later(() => import("../grid/toolbar-dialogs.js"), "MakeLive");
 const Record = later(() => import("../parts/record.js"), "Record");
 const ViewsDialog = later(() => import("../grid/views.js"), "ViewsDialog");
 const COLUMNS = 10;
@@ -71,6 +73,7 @@ function fieldsOf(shown, all) {
 /** @param {{ project: string, collection: Collection, all: Collection[] }} given */
 function Table({ project, collection, all }) {
   const path = pathOfCollection(project, collection.name);
+  Object.assign(lastOpened, { project, name: collection.name });
   const { state, where, isBad, write } = readState(project, collection);
   const [selected, select] = useState(/** @type {Map<string, any>} */ (new Map()));
   const [opened, open] = useState("");
@@ -86,6 +89,7 @@ function Table({ project, collection, all }) {
   const { loading, rows, turn, one } = useRows(`${path}/query`, "documents", query, []);
   const counting = useCount(path, where);
   const mayWrite = allows(project, "data", "write");
+  const [isLive, follow] = useState(false);
 
   const visit = (/** @type {string} */ target) => {
     if (guard.current?.()) ask(target);
@@ -105,12 +109,15 @@ function Table({ project, collection, all }) {
     if (stored) rows?.put(stored);
   };
   const order = (/** @type {string} */ column) => go(write({ sort: state.sort === column ? `-${column}` : column }));
+  const live = useLiveRows({ path, where, isOn: isLive && collection.realtime, rows, one, reload: () => { loading.reload(); counting.loading.reload(); } });
+  const toggleLive = () => (collection.realtime ? follow(!isLive) : open("live"));
   const ids = [...selected.keys()];
   const newButton = mayWrite && html`<button class="button button-primary" onClick=${() => show("new")}><${Icon} name="plus" />New record</button>`;
   const target = write({});
   return html`<main class="main">
     <${Bar} title=${collection.name} count=${counting.text} tabs=${html`<${CollectionTabs} project=${project} collection=${collection.name} current="" />`}>
       ${counting.more && html`<button class="button button-quiet wide" onClick=${counting.more}>Count all</button>`}
+      ${live.mayFollow && (collection.realtime || allows(project, "schema", "write")) && html`<${Moved} live=${live} /><button class="button button-quiet wide" aria-pressed=${isLive && collection.realtime} onClick=${toggleLive}><span class=${`dot ${live.isOpen ? "dot-live good" : ""}`} />Live</button>`}
       ${mayWrite && html`<button class="button button-quiet wide" onClick=${() => open("import")}><${Icon} name="upload" />Import</button>`}
       <button class="button button-quiet wide" onClick=${() => open("export")}><${Icon} name="download" />Export</button>${newButton}<//>
     <div class="bar toolbar" role="toolbar" aria-label="Filter, sort, columns"><button class="button button-quiet button-small" onClick=${() => open("views")}><${Icon} name="bookmark" />Views</button>
@@ -135,6 +142,7 @@ function Table({ project, collection, all }) {
         saved=${async (/** @type {any} */ stored) => { if (state.record === "new") { again(); go(write({ record: stored.id })); } else rows?.put((await one(stored.id)) ?? stored); }}
         deleted=${() => { go(write({ record: "" })); again(); }} />`}
     </div>
+    ${opened === "live" && html`<${MakeLive} project=${project} name=${collection.name} close=${() => open("")} done=${() => follow(true)} />`}
     ${opened === "columns" && html`<${ColumnsDialog} columns=${columns} shown=${shown} close=${() => open("")} change=${(/** @type {string} */ next) => go(write({ columns: next }))} />`}
     ${opened === "views" && html`<${ViewsDialog} project=${project} of=${collection.name} state=${state} close=${() => open("")} open=${(/** @type {Partial<typeof state>} */ next) => visit(write(next))} />`}
     ${opened === "copy" && html`<${CopyAs} collection=${collection.name} where=${where} sort=${state.sort} close=${() => open("")} />`}

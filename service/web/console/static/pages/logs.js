@@ -11,6 +11,7 @@ import { useAction } from "../parts/action.js";
 import { Chip } from "../parts/chip.js";
 import { Dialog } from "../parts/dialog.js";
 import { DialogFoot, Field, Select, useForm } from "../parts/form.js";
+import { Histogram } from "../parts/histogram.js";
 import { Icon } from "../parts/icon.js";
 import { Panel } from "../parts/panel.js";
 import { Copy } from "../parts/secret.js";
@@ -57,7 +58,7 @@ export default function Logs({ project }) {
       ${filters.filter((name) => name !== "status" && !(name === "min_ms" && kind === "slow")).map((name) => html`<${Chip} key=${name} word=${FIELDS[/** @type {keyof typeof FIELDS} */ (name)]} value=${state[name] ?? ""} remove=${() => go(to({ [name]: "", entry: "" }))} />`)}
       <button class="chip chip-add" onClick=${() => add(true)}><${Icon} name="plus" small />Filter</button><span class="bar-rule" />
       <${Choice} label="Status" value=${kind in STATUSES ? kind : "other"} choices=${kind in STATUSES ? STATUSES : { ...STATUSES, other: kind }} choose=${choose} /></div>
-    <div class="split"><div class="column"><div class="scroll" tabindex="0" role="region" aria-label="Requests">${notice}<${Loaded} loading=${loading}>
+    <div class="split"><div class="column"><${Histogram} project=${project} /><div class="scroll" tabindex="0" role="region" aria-label="Requests">${notice}<${Loaded} loading=${loading}>
         ${rows.length > 0 && html`<${Table} rows=${rows} chosen=${state.entry ?? ""} to=${to} />`}
         ${rows.length === 0 && loading.data && (filters.length || span ? html`<${Empty} icon="search" title="Nothing matches"><button class="button" onClick=${() => replace(link(here))}>Clear the filters</button><//>`
           : html`<${Empty} icon="scroll-text" title="No requests yet"><p>A request to this project stands here a second after its answer.</p><//>`)}

@@ -7,6 +7,7 @@ import { go } from "../app/router.js";
 import { allows } from "../app/session.js";
 import { Bar } from "../app/shell.js";
 import { Time } from "../app/texts.js";
+import { CollectionButtons } from "../parts/collection-buttons.js";
 import { Dialog } from "../parts/dialog.js";
 import { Alert, DialogFoot, Field, useForm } from "../parts/form.js";
 import { Icon } from "../parts/icon.js";
@@ -33,7 +34,7 @@ export default function Project({ project }) {
       <section class="card" aria-labelledby="collections"><div class="card-head"><h2 id="collections">Collections</h2></div>
         ${found.collections.length ? found.collections.map((/** @type {any} */ each) => html`<div class="listing" key=${each.name}><${Icon} name="database" />
           <span dir="auto">${each.name}</span><span class="push faint">${Object.keys(each.schema ?? {}).length} fields</span></div>`)
-          : html`<${Empty} icon="database" title="No collections yet"><p>A collection holds documents, by a schema. Declare the first with the secret key.</p><//>`}
+          : html`<${Empty} icon="database" title="No collections yet"><p>A collection holds documents, by a schema. A file of CSV can make one.</p><div class="row"><${CollectionButtons} project=${project} /></div><//>`}
       </section>
       ${allows(project, "logs") && html`<${Errors} project=${project} />`}
       <section class="card" aria-labelledby="about"><div class="card-head"><h2 id="about">About</h2></div><div class="card-body">

@@ -85,6 +85,8 @@ function Fields({ project, collection, all }) {
       await call(path, { method: "PATCH", body: { schema: changes } });
       announce("Saved");
       forgetCollections();
+      // A collection that had no fields goes on to its first document.
+      if (!Object.keys(collection.schema).length && allows(project, "data", "write")) go(link(["projects", project, "data", collection.name], { record: "new" }));
     } catch (/** @type {any} */ error) {
       setPreview({ answer: error.body?.conflicts ? { applies: false, repairs: 0, conflicts: error.body.conflicts } : null, error: error.body?.conflicts ? null : error });
     }

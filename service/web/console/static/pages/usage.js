@@ -1,4 +1,5 @@
-/** The usage of a project: requests by hour or day, how long they took, sizes, and the limits of the day. */
+/** The usage of a project: requests by hour or day, how long they took, sizes, and the limits of the day. Without a project
+ * it is that of the deployment, with its busiest projects. */
 import { useState } from "preact/hooks";
 import { call } from "../app/api.js";
 import { pathOf } from "../app/collections.js";
@@ -17,16 +18,16 @@ const STEPS = { hour: "24 hours", day: "30 days" };
 /** @param {{ project: string }} given */
 export default function Usage({ project }) {
   const step = place.value.query.get("step") === "day" ? "day" : "hour";
-  const loading = useLoading((signal) => call(`${pathOf(project)}/usage`, { query: { step }, signal }), [project, step]);
+  const loading = useLoading((signal) => call(project ? `${pathOf(project)}/usage` : "usage", { query: { step }, signal }), [project, step]);
   const [rates, setRates] = useState(/** @type {any} */ (null));
-  const isLive = useLive(project, "usage", true, setRates);
+  const isLive = useLive(project, "usage", project !== "", setRates);
   const found = loading.data;
-  return html`<main class="main"><${Bar} title="Usage"><${Choice} label="Span" value=${step} choices=${STEPS} choose=${(/** @type {string} */ chosen) => go(link(["projects", project, "usage"], { step: chosen === "day" ? "day" : "" }))} /><//>
+  return html`<main class="main"><${Bar} title="Usage"><${Choice} label="Span" value=${step} choices=${STEPS} choose=${(/** @type {string} */ chosen) => go(link(project ? ["projects", project, "usage"] : ["usage"], { step: chosen === "day" ? "day" : "" }))} /><//>
     <div class="page"><div class="page-inner"><${Loaded} loading=${loading}>${found && html`<div class="stack">
-      <${Now} rates=${isLive ? rates : null} /><${Sums} steps=${found.steps} />
+      ${project && html`<${Now} rates=${isLive ? rates : null} />`}<${Sums} steps=${found.steps} />
       <div class="charts"><${Drawing} title="Requests" kind="bar" steps=${found.steps} step=${step} columns=${{ requests: "all", errors_4xx: "4xx", errors_5xx: "5xx" }} />
         <${Drawing} title="Milliseconds" kind="line" steps=${found.steps} step=${step} columns=${{ p50_ms: "half of them", p95_ms: "95 of 100" }} /></div>
-      <div class="charts"><${Limits} limits=${found.limits} /><${Sizes} sizes=${found.sizes} /></div>
+      ${project ? html`<div class="charts"><${Limits} limits=${found.limits} /><${Sizes} sizes=${found.sizes} /></div>` : html`<${Busiest} projects=${found.projects} step=${step} />`}
       <${Table} steps=${found.steps} step=${step} /></div>`}<//></div></div></main>`;
 }
 
@@ -74,6 +75,15 @@ function Sizes({ sizes }) {
   return html`<section class="card" aria-labelledby="sizes"><div class="card-head"><h2 id="sizes">Sizes</h2></div><div class="card-body">${sizes ? html`<dl class="facts"><dt>Users</dt><dd>${number(sizes.users)}</dd>
     <dt>Documents</dt><dd>${number(sizes.documents)}</dd><dt>Files</dt><dd>${number(sizes.files)}</dd><dt>Storage</dt><dd>${bytes(sizes.storage_bytes)}</dd><dt>As of</dt><dd><${Time} at=${sizes.as_of} /></dd></dl>`
     : html`<p class="soft">They are measured within minutes of a request.</p>`}</div></section>`;
+}
+
+/** @param {{ projects: any[], step: string }} given */
+function Busiest({ projects, step }) {
+  return html`<section class="card card-list" aria-labelledby="busiest"><div class="card-head"><h2 id="busiest">Busiest projects</h2><span class="push faint small">${STEPS[/** @type {keyof typeof STEPS} */ (step)]}</span></div>
+    ${projects.length === 0 && html`<p class="listing soft">No project had a request.</p>`}
+    ${projects.length > 0 && html`<div class="table-box" tabindex="0" role="region" aria-label="List of projects"><table class="table table-rows"><thead><tr><th>Project</th><th class="number">Requests</th><th class="number">4xx</th><th class="number">5xx</th><th class="number">Sent</th></tr></thead>
+      <tbody>${projects.map((each) => html`<tr key=${each.id}><td class="fill"><a href=${link(["projects", each.id, "usage"], { step: step === "day" ? "day" : "" })}>${each.id}</a></td><td class="number">${number(each.requests)}</td>
+        <td class="number">${number(each.errors_4xx)}</td><td class=${`number ${each.errors_5xx ? "bad" : ""}`}>${number(each.errors_5xx)}</td><td class="number">${bytes(each.bytes)}</td></tr>`)}</tbody></table></div>`}</section>`;
 }
 
 /** @param {{ steps: any[], step: string }} given */
