@@ -9,6 +9,7 @@ from service.domain.access.agreement import find_outgrown, find_stored_email_rul
 from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.admin import ProjectAdmin, ProjectEntry
 from service.errors import ConfigurationError
+from service.images.landlock import find_abi
 from service.process import raise_file_limit
 from service.schema.fields import USERS
 from service.storage.databases import Databases
@@ -87,9 +88,11 @@ def _describe_drift(project_id: str, name: str, drift: Drift) -> Finding:
 
 
 def _check_images() -> Finding:
-    """Linux has Landlock and seccomp as well, for which Python needs a library; none is kept up."""
+    abi = find_abi()
+    landlock = f"Landlock, version {abi}" if abi else "no Landlock in this kernel"
     limits = (
-        "images are decoded without the service's environment, and can open neither files nor sockets (RLIMIT_NOFILE)"
+        "images are decoded without the service's environment, and can open neither files nor sockets "
+        f"(RLIMIT_NOFILE; {landlock})"
     )
     if os.geteuid() == 0:
         return Finding(None, IMAGES, f"{limits}; run the service as another user than root, who may raise that limit")

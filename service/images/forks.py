@@ -53,11 +53,11 @@ def import_decoders() -> None:
         WebPImagePlugin,
     )
 
-    from service.images import draw
+    from service.images import draw, landlock
 
     Image.preinit()
     _ = GifImagePlugin, ImageCms, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
-    _ = ImageColor, ImagePalette, MpoImagePlugin, TiffImagePlugin, draw
+    _ = ImageColor, ImagePalette, MpoImagePlugin, TiffImagePlugin, draw, landlock
 
 
 def draw_in_fork(wanted: dict[str, Any], length: int) -> tuple[int, bytes]:
@@ -94,8 +94,12 @@ def draw_and_exit(wanted: dict[str, Any], length: int, target: int) -> None:
 def close_doors() -> None:
     """From here on the kernel gives this process no file, no socket and no pipe beside those that it has (getrlimit(2)).
 
-    A process that has CAP_SYS_RESOURCE, as root has, could raise the limit again.
+    A process that has CAP_SYS_RESOURCE, as root has, could raise the limit again. Landlock cannot be lifted; it also
+    refuses calls that need no descriptor, such as `unlink` and `execve`.
     """
+    from service.images.landlock import confine
+
+    confine()
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 

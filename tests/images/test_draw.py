@@ -5,6 +5,7 @@ import io
 import os
 import resource
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from PIL import Image, ImageDraw
 from faults.waiting import until
 from service.errors import Unavailable
 from service.images import draw as drawing
+from service.images.landlock import find_abi, make_ruleset
 from service.images.process import ImageProcess, NotDrawn
 
 WIDE, RED, BLUE, YELLOW = (80, 60), (255, 0, 0), (0, 0, 255), (255, 255, 0)
@@ -187,19 +189,64 @@ async def test_v29_the_process_knows_nothing_of_the_environment(
     assert environment.replace(b"LC_CTYPE=C.UTF-8\0", b"") == b""
 
 
-def test_v29_what_decodes_can_open_neither_a_file_nor_a_socket() -> None:
+def test_v29_what_decodes_can_open_neither_a_file_nor_a_socket(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
     program = (
-        "import socket\n"
+        "import os, socket, sys\n"
         "from service.images.forks import close_doors\n"
         "close_doors()\n"
-        "for look in (lambda: open('/etc/passwd'), socket.socket, lambda: open('/tmp/new', 'w')):\n"
+        "looks = (lambda: open('/etc/passwd'), socket.socket, lambda: open('/tmp/new', 'w'), lambda: os.unlink(sys.argv[1]))\n"
+        "for look in looks:\n"
         "    try:\n"
         "        print(look())\n"
         "    except OSError as error:\n"
         "        print(error.strerror)\n"
     )
-    seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
-    assert seen.stdout.splitlines() == ["Too many open files"] * 3
+    command = [sys.executable, "-c", program, str(tmp_path / "file")]
+    seen = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert seen.stdout.splitlines() == ["Too many open files"] * 3 + ["Permission denied" if find_abi() else "None"]
+
+
+# A call without a new descriptor, and the version of Landlock that refuses it to a confined process.
+CALLS = {
+    "os.mkdir(path + 'y')": 1,
+    "os.truncate(path, 0)": 3,
+    "target.connect(('127.0.0.1', port))": 4,
+    "os.kill(os.getppid(), 0)": 6,
+    "os.rename(path, path + 'x')": 1,
+    "os.execv('/bin/echo', ['echo', 'done'])": 1,
+}
+CONFINED = """
+import os, socket, sys
+from service.images.landlock import confine
+path, port, target = sys.argv[1], int(sys.argv[2]), socket.socket()
+confine()
+for call in sys.argv[3:]:
+    try:
+        eval(call)
+        print("done", flush=True)
+    except PermissionError:
+        print("refused", flush=True)
+"""
+
+
+def test_v29_landlock_refuses_what_needs_no_descriptor(tmp_path: Path) -> None:
+    """A kernel without Landlock, or with an older one, does as it is asked."""
+    (tmp_path / "file").write_text("kept")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        arguments = [str(tmp_path / "file"), str(listener.getsockname()[1]), *CALLS]
+        program = [sys.executable, "-c", CONFINED, *arguments]
+        seen = subprocess.run(program, capture_output=True, text=True, check=True)  # noqa: S603
+    expected = ["refused" if find_abi() >= since else "done" for since in CALLS.values()]
+    assert seen.stdout.splitlines() == expected
+
+
+@pytest.mark.parametrize(
+    ("abi", "size", "rights"), [(1, 8, 13), (2, 8, 14), (3, 8, 15), (4, 16, 15), (5, 16, 16), (9, 24, 16)]
+)
+def test_v29_a_ruleset_has_what_the_version_knows(abi: int, size: int, rights: int) -> None:
+    ruleset = make_ruleset(abi)
+    assert (len(ruleset), int.from_bytes(ruleset[:8], sys.byteorder)) == (size, 2**rights - 1)
 
 
 async def test_a_process_that_died_is_replaced(kept: ImageProcess) -> None:
