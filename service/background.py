@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from service.domain.accounts import Accounts
+from service.domain.accounts.anonymous import END_SECONDS, end_unused
 from service.domain.events import EVERY_SECONDS as EVENT_SECONDS
 from service.domain.events import Journal
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
@@ -38,8 +40,7 @@ FIRST_SIZES_SECONDS = 15.0
 def build_jobs(
     base: Foundation,
     limits: Limits,
-    outbox: Outbox,
-    sightings: Sightings,
+    accounts: Accounts,
     journal: Journal,
     uses: Uses,
     traffic: Traffic,
@@ -47,10 +48,13 @@ def build_jobs(
     """They run when they are started."""
     jobs = [
         *_projects(base),
-        *_records(base.projects, limits, outbox, sightings, journal),
+        *_records(base.projects, limits, accounts.flows.outbox, accounts.sessions.sightings, journal),
         _operators(uses),
         *_traffic(base, traffic),
         *_sweeps(base.databases),
+        Job(
+            "anonymous", partial(end_unused, accounts, base), every=END_SECONDS, delay=END_SECONDS, for_deployment=True
+        ),
     ]
     return Jobs(jobs, Leader(base.leases), lambda: base.versions.is_newer)
 

@@ -348,6 +348,12 @@ MAX_SET_BYTES = Bound(
     protects=MEMORY,
     past="403 forbidden",
 )
+MAX_ENDED_USERS = Bound(
+    1_000,
+    "unused anonymous users of a project that are deleted in a turn",
+    protects=MONGODB,
+    past="the next turn, 10 minutes later",
+)
 MAX_SET_READS = Bound(
     20,
     "sets read again in a second before the rules refuse a user",

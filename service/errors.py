@@ -6,7 +6,7 @@ ServiceError
 │                     FactorRequired, InvalidFactor, InvalidPasskey, OperatorRequired
 ├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, EnrolmentRequired, FactorsOff, StepUpRequired,
 │                  PermissionRequired, CrossOrigin, HttpsRequired, ConfirmationRequired, ScopeExceeded,
-│                  NotWhileActing, ActingOff
+│                  NotWhileActing, ActingOff, AnonymousOff
 ├── NotFound 404 ── UserNotFound, SessionNotFound, FactorNotFound, CollectionNotFound, DocumentNotFound, FileNotFound,
 │                ProjectNotFound, KeyNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound,
 │                MailNotFound, OperatorNotFound, InvitationNotFound, TokenNotFound, ViewNotFound
@@ -14,7 +14,7 @@ ServiceError
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
 │                  FactorExists, FactorLimit, NoFactor, IdempotencyKeyUsed, LastOwner, OperatorExists, OperatorLimit,
-│                  TokenLimit, ViewLimit, FactorMandatory
+│                  TokenLimit, ViewLimit, FactorMandatory, NotAnonymous
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
@@ -284,6 +284,13 @@ class FactorsOff(Forbidden):
     detail = "This project has no second factors"
 
 
+class AnonymousOff(Forbidden):
+    """The project has no anonymous users (ANONYMOUS)."""
+
+    code = "anonymous_off"
+    detail = "This project has no anonymous users; its setting ANONYMOUS decides that"
+
+
 class StepUpRequired(Forbidden):
     """The user was recognized too long ago for this, or without the second factor that the account has.
 
@@ -542,6 +549,13 @@ class EmailInUse(Conflict):
 
     code = EmailTaken.code
     detail = EmailTaken.detail
+
+
+class NotAnonymous(Conflict):
+    """The user has an account already."""
+
+    code = "not_anonymous"
+    detail = "This user has an account already"
 
 
 class IdentityInUse(Conflict):

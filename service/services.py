@@ -149,7 +149,7 @@ def build_services(settings: Settings) -> Services:
         operators=operators,
         views=Views(base.databases),
         idempotency=Idempotency(base.secret_box),
-        jobs=build_jobs(base, limits, flows.outbox, sessions.sightings, journal, operators.uses, traffic),
+        jobs=build_jobs(base, limits, accounts, journal, operators.uses, traffic),
         web=WebSettings(settings.trusted_proxies, _reveal(settings.metrics_token)),
     )
 

@@ -45,6 +45,8 @@ COMPLETE, AUTHORIZE = "https://app.example/done", "https://provider.example/auth
 SETTINGS = {
     # Only pages need one; the requests here come from a server.
     "CAPTCHA": "altcha",
+    "ANONYMOUS": "on",
+    "ANONYMOUS_LIMIT": "0",
     "TOKEN_ISSUER": "project",
     "CORS_ORIGINS": ORIGIN,
     "IDP_CLIENT_ID": "client",
@@ -86,6 +88,8 @@ NEVER_GOOD = {
     *("/auth-collections/login-factor/options", "/auth-collections/login-passkey"),
     "/auth-collections/user/factors/passkey",
     *("/auth-collections/user/factors/{id}", "/auth-collections/user/recovery-codes"),
+    # The user has an account.
+    "/auth-collections/user/upgrade",
     # To the address that it is already: five others an hour are all that a user may have.
     "/auth-collections/user/email",
 }

@@ -32,13 +32,15 @@ def show_account(row: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a user as servers see it in a list. `roles` and `last_sign_in_at` are left out if they were never set."""
     shown = {
         "id": row["_id"],
-        "email": row["email"],
+        "email": row.get("email"),
         "data": row["data"],
         "created_at": row["created_at"],
         "email_verified": row.get("email_verified", False),
         "disabled": row.get("disabled", False),
         "claims": row.get("claims", NO_CLAIMS),
     }
+    if "email" not in row:
+        shown["anonymous"] = True
     if roles := row.get("roles"):
         shown["roles"] = roles
     if moment := row.get(LAST_SIGN_IN):

@@ -47,12 +47,12 @@ class CompiledRules:
         return finish(self.find_needs(name, rules))
 
 
-def make_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:
+def make_values(compiled: CompiledRules, known: Mapping[str, Any]) -> Values:
     def readable(target: str) -> tuple[str, Tree]:
         rules = compiled.rules.of(target)
         return compiled.collections.get(target, target), bind(rules.read, values) if rules else False
 
-    values = Values(known, readable, is_user)
+    values = Values(known, readable)
     return values
 
 

@@ -1,6 +1,6 @@
 """The language of access rules: filters as JSON, with variables for who asks. JSON → templates. Pure.
 
-rule   false, "anyone", "users", or a where
+rule   false, "anyone", "signed_in", "users", or a where
 where  {"author_id_eq": "$user.id", "or": [{"status_eq": "published"}, {"$user.roles_eq": "editor"}], "not": {...},
         "post.$can": "read"}
 
@@ -26,7 +26,7 @@ from service.schema.fields import USERS
 from service.schema.strict_json import shown
 from service.schema.values import BadValue, Kind
 
-WORDS = ("anyone", "users")
+WORDS = ("anyone", "signed_in", "users")
 OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "hasall", "startswith", "isnull")
 # These take literals, and fields of the record alone.
 OF_FIELDS = frozenset({"hasall", "startswith"})
@@ -37,7 +37,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 LIMITS = WhereLimits(
     conditions=MAX_RULE_CONDITIONS,
     too_many=f"A rule may have at most {MAX_RULE_CONDITIONS} conditions",
-    expected='A rule is false, "anyone", "users", or an object of conditions such as {"owner_id_eq": "$user.id"}',
+    expected='A rule is false, "anyone", "signed_in", "users", or an object of conditions such as {"owner_id_eq": "$user.id"}',
     type="rule",
 )
 

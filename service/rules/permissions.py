@@ -174,7 +174,9 @@ class Permissions:
                 return judges[name](reading) if name in judges else is_own
 
             shown = {name: value for name, value in reading.record.items() if name != "email" or shows(name)}
-            return {**shown, "data": {name: value for name, value in shown["data"].items() if shows(name)}}
+            # An anonymous user has no address.
+            address = {"email": None} if shows("email") else {}
+            return {**address, **shown, "data": {name: value for name, value in shown["data"].items() if shows(name)}}
 
         return view
 

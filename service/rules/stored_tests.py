@@ -19,7 +19,7 @@ from service.query.reading import Reading
 from service.query.tree import Leaf, Node, Tree
 from service.rules.permissions import Permissions
 from service.rules.ruleset import Rules, StoredTest
-from service.rules.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_ROLES, Values
+from service.rules.templates import NOW, SET_PREFIX, USER_ANONYMOUS, USER_EMAIL, USER_ID, USER_ROLES, Values
 from service.rules.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.schema.documents import complete
 from service.schema.fields import Fields
@@ -37,6 +37,7 @@ class _As(BaseModel):
     id: str = "0" * 24
     email: str = "somebody@example.com"
     roles: list[str] = []
+    anonymous: bool = False
     data: dict[str, Any] = {}
 
 
@@ -151,7 +152,8 @@ def test_values(test: StoredTest) -> Values:
     if test.as_ is not None:
         known |= {f"user.data.{name}": value for name, value in test.as_["data"].items()}
         known |= {USER_ID: test.as_["id"], USER_EMAIL: test.as_["email"], USER_ROLES: tuple(test.as_["roles"])}
-    return Values(known, is_user=test.as_ is not None)
+        known[USER_ANONYMOUS] = test.as_["anonymous"]
+    return Values(known)
 
 
 def judge_tests(rules: Rules, fields: Mapping[str, Fields]) -> Steps[list[dict[str, str]]]:

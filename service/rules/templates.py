@@ -14,6 +14,7 @@ from service.query.tree import Leaf, Node, Related, Tree
 from service.schema.values import Kind, milliseconds
 
 USER_ID, USER_EMAIL, USER_ROLES, NOW = "user.id", "user.email", "user.roles", "now"
+USER_ANONYMOUS = "user.anonymous"
 SET_PREFIX = "sets."
 # A condition that no record meets, and yet one: what a set holds decides about records, never about a caller as such.
 NO_RECORD = Leaf("_id", "in", ())
@@ -44,7 +45,7 @@ class VariableLeaf(Node):
 
 @dataclass(frozen=True, slots=True)
 class Audience(Node):
-    """`anyone`, or `users`: everybody who is signed in."""
+    """`anyone`; `users`: callers with an account; or `signed_in`: anonymous users as well."""
 
     word: str
     negated: bool = False
@@ -61,14 +62,26 @@ class Can(Node):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of variables for one caller at one moment. A missing name is unknown.
+    """The values of variables for one caller at one moment. A missing name is unknown. A guest has no USER_ANONYMOUS.
 
     `readable` gives the MongoDB collection behind a declared one, and the bound read rule of its records.
     """
 
     known: Mapping[str, Any]
     readable: Callable[[str], tuple[str, Tree]] = field(default=lambda name: (name, False))
-    is_user: bool = False
+
+    @property
+    def is_signed_in(self) -> bool:
+        return USER_ANONYMOUS in self.known
+
+    @property
+    def is_user(self) -> bool:
+        """True for a user with an account."""
+        return self.known.get(USER_ANONYMOUS) is False
+
+    def hears(self, word: str) -> bool:
+        """True if the caller is one of the audience `word`."""
+        return word == "anyone" or (self.is_signed_in if word == "signed_in" else self.is_user)
 
     def value(self, variable: Variable) -> Any:
         """None where it is unknown."""
@@ -91,7 +104,7 @@ def _bound(leaf: Node, values: Values) -> Tree:
         case VariableLeaf():
             return _decided(leaf, values)
         case Audience(word, negated):
-            return (word == "anyone" or values.is_user) is not negated
+            return values.hears(word) is not negated
         case Related():
             # The related record is judged as the author of the rule sees it. It has one condition: false means unknown.
             tree = bind(leaf.tree, values)
@@ -156,5 +169,6 @@ VARIABLE_KINDS: Mapping[str, Kind] = {
     USER_ID: Kind.ID,
     USER_EMAIL: Kind.STRING,
     USER_ROLES: Kind.STRING,
+    USER_ANONYMOUS: Kind.BOOLEAN,
     NOW: Kind.DATETIME,
 }

@@ -49,6 +49,7 @@ async def write_account(
         writes.unset["email_asserted"] = ""
     if change.email is not None:
         fields["updated_at"] = now()
+        _name_anonymous(before, change.email, writes)
     if change.data is not None:
         planned, dropped = await plan_data(database, before.stored, change.data)
         writes.inc["version"] = 1
@@ -70,6 +71,13 @@ async def delete_account(database: ProjectDatabase, before: Account) -> Condemne
     await database.records("users").delete({"_id": user_id})
     await database.records(SESSIONS).delete_many({"user_id": user_id})
     return await condemn_owned(database, user_id, await find_held(database, before.stored))
+
+
+def _name_anonymous(before: Account, email: str, writes: "_Writes") -> None:
+    """With an address an anonymous user has an account. The address matches no password."""
+    if before.user.is_anonymous:
+        writes.set.setdefault("password", before.password or email)
+        writes.unset |= {"anonymous": "", "active_on": ""}
 
 
 @dataclass(slots=True)
@@ -112,7 +120,11 @@ def _plan_identities(before: Account, change: AccountChange, writes: _Writes) ->
     if (added := change.added_identity) is not None:
         moment = now()
         writes.push["identities"] = identity_document(added, moment, used=moment if change.signs_in else None)
-        if added.email == before.user.email and not before.state.email_verified and change.email_verified is None:
+        if (
+            added.email == (change.email or before.user.email)
+            and not before.state.email_verified
+            and change.email_verified is None
+        ):
             writes.set |= {"email_verified": True, "email_asserted": True}
             writes.inc["version"] = 1
         if change.signs_in:

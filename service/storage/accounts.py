@@ -70,7 +70,8 @@ class AccountChange:
     """The parts of an account to replace; None leaves a part as it is, and `data` sets fields of the profile.
 
     `password` is a hash, or the address, which no password matches. Another password ends all sessions, as disabling and
-    `ends_sessions` do. With `signs_in` the added identity is the one that the user signs in by at this moment.
+    `ends_sessions` do. With an `email` an anonymous user has an account. With `signs_in` the added identity is the one that
+    the user signs in by at this moment.
     """
 
     data: Mapping[str, Any] | None = None
@@ -105,9 +106,9 @@ def _read_state(record: Document) -> AccountState:
 
 def is_asserted(record: Document) -> bool:
     """True if a provider made the account with its address, or asserts the address of a linked identity."""
-    if any(each.get("email") == record["email"] for each in record.get("identities", ())):
+    if any(each.get("email") == record.get("email") for each in record.get("identities", ())):
         return True
-    return "oauth_id" in record and not HASH.match(record["password"])
+    return "oauth_id" in record and not HASH.match(record.get("password", ""))
 
 
 def read_account(database: ProjectDatabase, record: Document) -> Account:
@@ -115,7 +116,7 @@ def read_account(database: ProjectDatabase, record: Document) -> Account:
     return Account(
         user=read_user(database, {**record, "data": dict(record["data"])}),
         state=_read_state(record),
-        password=record["password"],
+        password=record.get("password", ""),
         factors=tuple(read_listed(record)),
         recovery=tuple(record.get("recovery", ())),
         identities=tuple(read_identity(each) for each in record.get("identities", ())),

@@ -67,7 +67,7 @@ class Identities:
         by_subject = [row for row in rows if with_older and _is_older(row, identity.subject)]
         return SignInMatch(
             by_subject=_first_known([*by_identity, *by_subject], identity),
-            by_email=_first_known([row for row in rows if row["email"] == email], identity),
+            by_email=_first_known([row for row in rows if row.get("email") == email], identity),
         )
 
     async def list_of(self, user_id: str) -> Sequence[OwnIdentity]:

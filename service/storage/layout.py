@@ -28,7 +28,14 @@ DOCUMENTS = "c_"
 # The hashes of other programs begin with $argon2, $fbscrypt$, $pbkdf2- or $scrypt$; an address may, too.
 FOREIGN_HASH = {"password": {"$gte": "$a", "$lt": "$t"}}
 USER_INDEXES = (
-    IndexModel([("email", ASCENDING)], name="email", unique=True),
+    # Anonymous users lack an address.
+    IndexModel(
+        [("email", ASCENDING)], name="address", unique=True, partialFilterExpression={"email": {"$exists": True}}
+    ),
+    # Sorts all users by their addresses, which a partial index cannot.
+    IndexModel([("email", ASCENDING), ("_id", ASCENDING)], name="email_id"),
+    # Finds the anonymous users that were not used for long.
+    IndexModel([("active_on", ASCENDING)], name="anonymous", partialFilterExpression={"anonymous": {"$exists": True}}),
     # One key for each identity of a user, and no two users with the same one.
     IndexModel(
         [("identities.issuer", ASCENDING), ("identities.subject", ASCENDING)],

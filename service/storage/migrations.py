@@ -77,6 +77,15 @@ async def verify_asserted_addresses(database: ProjectDatabase) -> None:
         await database.database["users"].update_many(match, changes)
 
 
+async def allow_missing_addresses(database: ProjectDatabase) -> None:
+    """Replaces the unique index of addresses, in which all users without one are equal. One of both is always there."""
+    await database.ensure_indexes()
+    users = database.database["users"]
+    with translated():
+        if "email" in await users.index_information():
+            await users.drop_index("email")
+
+
 async def _batch(database: ProjectDatabase, last: str) -> list[Document]:
     stages: list[Document] = [
         {"$match": {"_id": {"$gt": last}, **OLDER}},
@@ -141,6 +150,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("passkeys, each of one user", ProjectDatabase.ensure_indexes),
     Migration("addresses verified that a provider asserted", verify_asserted_addresses),
     Migration("the index of hashes that other programs made", ProjectDatabase.ensure_indexes),
+    Migration("addresses unique that are there, for anonymous users have none", allow_missing_addresses),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),

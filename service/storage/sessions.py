@@ -16,6 +16,8 @@ from service.storage.layout import SESSIONS
 from service.storage.records import Records
 
 LIST_SECONDS = 2.0
+# The methods of a user who was not recognized.
+ANONYMOUS = ("anon",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,11 @@ class Session:
     aal: int
     count: int = 0
     operator_id: str | None = None
+
+    @property
+    def is_anonymous(self) -> bool:
+        """True if the user was anonymous when the session began."""
+        return self.amr == ANONYMOUS
 
 
 class SessionRecords:

@@ -34,7 +34,7 @@ PROFILE: Projection = {
     **dict.fromkeys(("roles", "last_sign_in_at"), 1),
 }
 # The facts that access rules use, beside the fields of `data` that they name.
-FACTS: Projection = dict.fromkeys(("email", "roles", "token_version", "ended", "email_verified"), 1)
+FACTS: Projection = dict.fromkeys(("email", "roles", "token_version", "ended", "email_verified", "anonymous"), 1)
 # The fields that decide a sign-in.
 STANDING: Projection = {**STATE, **dict.fromkeys(FACTOR_FIELDS, 1)}
 FIRST_VERSION = 1
@@ -43,7 +43,7 @@ FIRST_VERSION = 1
 # Not frozen: that doubles the time to make one, for each profile and each row of a list.
 @dataclass(slots=True)
 class StoredUser:
-    """A user as a request sees one; `data` shows files by their URLs.
+    """A user as a request sees one; `data` shows files by their URLs. An anonymous user has no `email`.
 
     A token is good while it has this `version`, and its session is none of those that have `ended`.
     `has_files` is False where `data` certainly names none. With `has_signed_urls` it changes while the record does not, to
@@ -51,7 +51,7 @@ class StoredUser:
     """
 
     id: str
-    email: str
+    email: str | None
     data: dict[str, Any]
     created_at: datetime
     updated_at: datetime
@@ -62,6 +62,15 @@ class StoredUser:
     ended: tuple[str, ...] = ()
     email_verified: bool = False
     roles: Sequence[str] = ()
+
+    @property
+    def is_anonymous(self) -> bool:
+        return self.email is None
+
+    @property
+    def name(self) -> str:
+        """The name of the account for counters and devices: the address, or the id of an anonymous user."""
+        return self.email or self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +108,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """A user to store. `email` is normalized; `password` is a hash, or what no password can match."""
+    """A user to store. `email` is normalized; `password` is a hash, or what no password can match.
 
-    email: str
+    A user without an `email` is anonymous, and has no password.
+    """
+
+    email: str | None
     password: str = field(repr=False)
     data: Mapping[str, Any]
     id: str = field(default_factory=new_id)
@@ -120,6 +132,7 @@ class UserFacts:
     version: int
     ended: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    is_anonymous: bool = False
 
 
 class Users:
@@ -153,7 +166,7 @@ class Users:
         record = await self._records.find(match, {**PROFILE, **STANDING, "password": 1})
         if record is None:
             return None
-        return Credentials(read_user(self._database, record), record["password"], read_state(record))
+        return Credentials(read_user(self._database, record), record.get("password", ""), read_state(record))
 
     async def find_by_email(self, email: str) -> StoredUser | None:
         record = await self._records.find({"email": email}, PROFILE)
@@ -179,7 +192,8 @@ class Users:
             return None
         roles, data = tuple(record.get("roles", ())), record.get("data", {})
         email = record["email"] if record.get("email_verified") else None
-        return UserFacts(email, roles, data, record["token_version"], read_ended(record), fields)
+        ended, is_anonymous = read_ended(record), "anonymous" in record
+        return UserFacts(email, roles, data, record["token_version"], ended, fields, is_anonymous)
 
     async def find_row(self, user_id: str) -> Document | None:
         """A user as a list by the secret key has its rows."""
@@ -230,8 +244,7 @@ class Users:
         encode_data(data)
         record: Document = {
             "_id": new.id,
-            "email": new.email,
-            "password": new.password,
+            **_way_in(new),
             "data": data,
             "files": files,
             "created_at": new.created_at,
@@ -248,6 +261,18 @@ class Users:
         return record
 
 
+def _way_in(new: NewUser) -> Document:
+    """The fields of a new record by which its user signs in; or the mark of an anonymous user, and the day of its use."""
+    if new.email is None:
+        return {"anonymous": True, "active_on": day_of(new.created_at)}
+    return {"email": new.email, "password": new.password}
+
+
+def day_of(moment: datetime) -> datetime:
+    """Midnight of the day, in UTC."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
 def read_user(database: ProjectDatabase, record: Document) -> StoredUser:
     """The user that a record with the fields of PROFILE is."""
     # A record from before there were `files` may name some.
@@ -256,7 +281,7 @@ def read_user(database: ProjectDatabase, record: Document) -> StoredUser:
         database.file_urls.show(record)
     return StoredUser(
         record["_id"],
-        record["email"],
+        record.get("email"),
         record["data"],
         record["created_at"],
         record["updated_at"],

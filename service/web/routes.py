@@ -5,8 +5,8 @@ does not start where the page and the declarations differ.
 """
 
 from service.web import audit, contracts, events, profiles, rules, views
+from service.web.accounts import anonymous, signup, users
 from service.web.accounts import endpoints as accounts
-from service.web.accounts import signup, users
 from service.web.administration import endpoints as administration
 from service.web.administration import sign_in_state
 from service.web.aggregations import endpoints as aggregations
@@ -46,6 +46,7 @@ MODULES = (
     accounts,
     administration,
     aggregations,
+    anonymous,
     batches,
     bulk,
     captcha,
@@ -78,6 +79,7 @@ MODULES = (
 )
 PAGE = """
 POST   /auth-collections/signup
+POST   /auth-collections/signup-anonymous
 POST   /auth-collections/login
 POST   /auth-collections/verify-email
 POST   /auth-collections/login-email
@@ -93,6 +95,7 @@ PUT    /auth-collections/user
 DELETE /auth-collections/user
 POST   /auth-collections/user/password
 POST   /auth-collections/user/email
+POST   /auth-collections/user/upgrade
 GET    /auth-collections/user/events
 GET    /auth-collections/events
 POST   /auth-collections/refresh

@@ -232,6 +232,10 @@ def _by_mail(path: str, chance: random.Random) -> Any:
     match path:
         case "/auth-collections/verify-email" | "/auth-collections/forgot-password" | "/auth-collections/user/email":
             return {"email": "ann@example.com", "locale": "de"}
+        case "/auth-collections/signup-anonymous":
+            return {"name": "Ann", "friend_id": "0" * 24}
+        case "/auth-collections/user/upgrade":
+            return {"email": "up@example.com", "password": "correct horse"}
         case "/auth-collections/login-email":
             return {"email": "ann@example.com", "code_challenge": "A" * 43, "create": True}
         case "/auth-collections/confirm":

@@ -14,7 +14,7 @@ from service.query.reading import Reading
 from service.query.tree import Leaf, Tree, all_of, any_of, negate
 from service.rules.permissions import EVERYTHING, Permissions, residue
 from service.rules.ruleset import CollectionRules, FieldRules, Rules, Transition
-from service.rules.templates import NO_RECORD, NOW, USER_EMAIL, USER_ID, USER_ROLES, Values
+from service.rules.templates import NO_RECORD, NOW, USER_ANONYMOUS, USER_EMAIL, USER_ID, USER_ROLES, Values
 from service.rules.writes import creation_data, guard_change
 from service.schema.steps import finish
 from service.schema.values import now
@@ -30,7 +30,7 @@ def rules() -> Rules:
 
 
 def user(*roles: str, **known: Any) -> Values:
-    return Values({NOW: now(), USER_ID: ME, USER_EMAIL: "me@x.com", USER_ROLES: roles, **known}, is_user=True)
+    return Values({NOW: now(), USER_ID: ME, USER_EMAIL: "me@x.com", USER_ROLES: roles, USER_ANONYMOUS: False, **known})
 
 
 GUEST = Values({NOW: now()})

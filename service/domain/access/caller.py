@@ -34,7 +34,8 @@ class UserCaller:
     """A user of the project, as long as the user's `token_version` is `version` and the session `sid` has not ended.
 
     A token from before there were sessions has no `sid`. The user was recognized at `auth_time` (Unix time), in a way that
-    reaches the level `aal`. With an `operator_id` it is that operator who acts as the user.
+    reaches the level `aal`. With an `operator_id` it is that operator who acts as the user. `is_anonymous` is true where
+    the session began without an account.
     """
 
     project: Project
@@ -44,6 +45,7 @@ class UserCaller:
     auth_time: int = 0
     aal: int = 1
     operator_id: str | None = None
+    is_anonymous: bool = False
 
     def is_in_force(self, user: StoredUser | UserFacts) -> bool:
         """True if the token is good for `user`, as read just now."""

@@ -24,7 +24,7 @@ from service.domain.shares import Shares
 from service.errors import InvalidToken
 from service.query.tree import to_filter
 from service.rules.ruleset import USER_DATA, SetRule
-from service.rules.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_ROLES, Values, bind
+from service.rules.templates import NOW, SET_PREFIX, USER_ANONYMOUS, USER_EMAIL, USER_ID, USER_ROLES, Values, bind
 from service.schema.values import now
 from service.storage.databases import ProjectDatabase
 from service.storage.sets import find_values
@@ -94,7 +94,7 @@ def own_values(caller: ProjectCaller, facts: UserFacts | None) -> dict[str, Any]
     """The values of the variables about the caller, none of a guest. An address that is not proven is not known."""
     if facts is None or not isinstance(caller, UserCaller):
         return {}
-    own: dict[str, Any] = {USER_ID: caller.user_id, USER_ROLES: facts.roles}
+    own: dict[str, Any] = {USER_ID: caller.user_id, USER_ROLES: facts.roles, USER_ANONYMOUS: facts.is_anonymous}
     if facts.email is not None:
         own[USER_EMAIL] = facts.email
     for name, value in facts.data.items():
@@ -162,7 +162,7 @@ class KnownSets:
         return count[0] <= MAX_SET_READS
 
     async def _read(self, database: ProjectDatabase, rule: SetRule, own: Mapping[str, Any]) -> SetValues:
-        where = bind(rule.where, Values(present_values(own), is_user=USER_ROLES in own))
+        where = bind(rule.where, Values(present_values(own)))
         if where is False:
             return None
         async with self._places.take(database.database.name):

@@ -36,7 +36,7 @@ from service.query.tree import Tree
 from service.rules.compiled import CompiledRules, make_values, read_needs
 from service.rules.permissions import EVERYTHING, Permissions
 from service.rules.ruleset import SERVER, CollectionRules
-from service.rules.templates import USER_ROLES, Values, bind
+from service.rules.templates import USER_ANONYMOUS, USER_ROLES, Values, bind
 from service.rules.visible import Seen, make_seen
 from service.schema.steps import finish
 from service.storage.databases import ProjectDatabase
@@ -170,7 +170,7 @@ class AccessControl:
             return bound.permissions
         rules = compiled.rules.of(name) or CollectionRules()
         known = present_values(own_values(caller, facts), sets)
-        values = make_values(compiled, known, is_user=facts is not None)
+        values = make_values(compiled, known)
         permissions = Permissions(rules, values, is_users=name == USERS, sets=sets)
         needs = compiled.needs_of(name, rules)
         if not needs.moment:
@@ -210,7 +210,7 @@ class AccessControl:
     async def set_condition(self, caller: ProjectCaller, compiled: CompiledRules, name: str) -> Tree:
         """Which records the values of a set come from, for this caller; false where the set is unknown."""
         facts = await self._users.find(caller, compiled.rules.user_fields)
-        values = Values(present_values(own_values(caller, facts)), is_user=facts is not None)
+        values = Values(present_values(own_values(caller, facts)))
         return bind(compiled.rules.sets[name].where, values)
 
     async def require_user(self, caller: UserCaller) -> None:
@@ -274,9 +274,11 @@ class AccessControl:
         `roles`, where they are given, stand in for the caller's own; with them a guest is a user of no known id.
         """
         facts = await self._users.find(caller, compiled.rules.user_fields)
-        own = own_values(caller, facts) | ({} if roles is None else {USER_ROLES: roles})
+        own = own_values(caller, facts)
+        if roles is not None:
+            own = {USER_ANONYMOUS: False, **own, USER_ROLES: roles}
         sets = await self._read_sets(caller, compiled, finish(read_needs(rules, compiled.rules)).sets, own)
-        return make_values(compiled, present_values(own, sets), is_user=USER_ROLES in own)
+        return make_values(compiled, present_values(own, sets))
 
     async def _read_sets(
         self,

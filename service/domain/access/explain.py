@@ -242,7 +242,7 @@ def _found(case: _Case, template: Tree, record: Record | None) -> Any:
         return list(value) if isinstance(value, tuple) else value
     path = getattr(leaf, "path", getattr(leaf, "local", None))
     if path is None:
-        return "users" if case.values.is_user else ANYONE
+        return "users" if case.values.is_user else "signed_in" if case.values.is_signed_in else ANYONE
     values = [] if record is None else values_at(record, path)
     return values[0] if len(values) == 1 else values or None
 

@@ -74,7 +74,7 @@ async def create_user(accounts: Accounts, project: Project, draft: UserDraft) ->
 
     async def invite(database: ProjectDatabase) -> None:
         if draft.invitation is not None:
-            wanted = Purpose(INVITE, new.email, new.id, locale=draft.invitation.locale, redirect_to=redirect_to)
+            wanted = Purpose(INVITE, draft.email, new.id, locale=draft.invitation.locale, redirect_to=redirect_to)
             await accounts.flows.insert(project, wanted, database)
 
     try:
@@ -187,7 +187,7 @@ def _without_factors(account: Account) -> AccountChange | None:
     return AccountChange(removed_factors=account.factors) if account.factors else None
 
 
-async def _find_email(project: Project, user_id: str) -> str:
+async def _find_email(project: Project, user_id: str) -> str | None:
     """Raises UserNotFound."""
     credentials = await project.users.find_own_credentials(user_id)
     if credentials is None:

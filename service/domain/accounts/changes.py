@@ -116,12 +116,12 @@ class Changes:
     ) -> Changed:
         user_id = before.user.id
         is_disabled = change.disabled is True and not before.state.disabled
-        ends = change.ends_sessions or change.password is not None or is_disabled
+        ends = change.ends_sessions or is_disabled or _replaces_password(before, change)
         written = await write_account(database, before, change, ends=ends)
         after = read_account(database, written.record)
         if change.password is not None or after.user.email != before.user.email:
             await self._flows.void(user_id, database, project)
-        if notice is not None:
+        if notice is not None and after.user.email is not None:
             purpose = Purpose(notice, after.user.email, user_id, locale=author.locale)
             await self._flows.insert(project, purpose, database)
         await self._record(database, project, user_id, find_facts(before, after, change), author)
@@ -142,14 +142,19 @@ class Changes:
 
         return await project.database.in_transaction(write)
 
-    async def remove(self, project: Project, user_id: str, author: Author) -> None:
+    async def remove(
+        self, project: Project, user_id: str, author: Author, *, when: Callable[[Account], bool] = lambda _: True
+    ) -> None:
         """Removes a user with the sessions, files and mails. Events stay, as do records that name the user.
 
-        Raises InvalidToken for a dead token, UserNotFound.
+        The user stays where the account is not as `when` asks. Raises InvalidToken for a dead token, UserNotFound.
         """
 
         async def write(bound: ProjectDatabase) -> None:
-            condemned = await delete_account(bound, await _find(bound, user_id, author))
+            account = await _find(bound, user_id, author)
+            if not when(account):
+                return
+            condemned = await delete_account(bound, account)
             await self._flows.remove_all(user_id, bound, project)
             await self._record(bound, project, user_id, [Fact(EventType.USER_DELETED)], author)
             self._finish_later(bound, project, user_id, condemned)
@@ -175,6 +180,11 @@ class Changes:
 
     async def _wake(self) -> None:
         self._flows.wake()
+
+
+def _replaces_password(before: Account, change: AccountChange) -> bool:
+    """True but for the password of an anonymous user, who cannot sign in with it before there is an address."""
+    return change.password is not None and not (before.user.is_anonymous and change.email is None)
 
 
 async def _find(database: ProjectDatabase, user_id: str, author: Author) -> Account:

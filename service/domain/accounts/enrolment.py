@@ -131,7 +131,7 @@ async def begin_totp(accounts: Accounts, enrollee: Enrollee, name: str | None) -
     sealed = accounts.flows.secret_box.seal(secret, place_of_totp(project.id, factor_id))
     state = {"sealed": sealed, "name": name or TOTP_NAME}
     await accounts.flows.store.insert(record | {"user_id": owner.user.id, "left": TRIES, "state": state})
-    return NewTotp(factor_id, secret, totp.describe(secret, project.name, owner.user.email))
+    return NewTotp(factor_id, secret, totp.describe(secret, project.name, owner.user.name))
 
 
 async def confirm_totp(

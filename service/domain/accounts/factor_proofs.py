@@ -83,7 +83,7 @@ async def use_proof(accounts: Accounts, attempt: Attempt, proof: Proof, also: Al
     """
     project = attempt.project
     taken = await count_mistake(
-        accounts.flows.limits, project, name_account(accounts.flows.key, project.id, attempt.user.email)
+        accounts.flows.limits, project, name_account(accounts.flows.key, project.id, attempt.user.name)
     )
     try:
         judged = await _judge(accounts, attempt, proof)
@@ -152,7 +152,7 @@ def _judge_recovery_code(accounts: Accounts, attempt: Attempt, proof: RecoveryCo
     project, user, client = attempt.project, attempt.user, attempt.client
     digest = hash_code(proof.code)
     event = Event(EventType.RECOVERY_CODE_USED, user.id, Actor.USER, None, client.ip, client.user_agent)
-    notice = Purpose(CODE_USED, user.email, user.id, locale=attempt.locale)
+    notice = Purpose(CODE_USED, user.name, user.id, locale=attempt.locale)
 
     async def spend(database: ProjectDatabase) -> bool:
         if not await use_recovery_code(database, user.id, digest):

@@ -8,7 +8,7 @@ from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Purpose, choose_redirect
 from service.domain.mail_flows.routes import life_of
 from service.domain.projects.lookup import Project
-from service.errors import UserNotFound
+from service.errors import Invalid, UserNotFound
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.users import Users
@@ -27,7 +27,7 @@ class HandedLink:
 async def make_link(flows: Flows, project: Project, user_id: str, purpose: str, redirect_to: str | None) -> HandedLink:
     """Makes a link for a purpose that needs the user's address alone.
 
-    Raises UserNotFound, and Invalid where the project does not let links lead to `redirect_to`.
+    Raises UserNotFound, and Invalid for an anonymous user, or where the project does not let links lead to `redirect_to`.
     """
     target = choose_redirect(project, redirect_to)
     event = Event(EventType.LINK_MADE, user_id, Actor.SERVER, detail={"purpose": purpose})
@@ -36,6 +36,8 @@ async def make_link(flows: Flows, project: Project, user_id: str, purpose: str, 
         user = await Users(database).find_profile(user_id)
         if user is None:
             raise UserNotFound
+        if user.email is None:
+            raise Invalid.one(("path", "id"), "An anonymous user has no address to prove")
         wanted = Purpose(purpose, user.email, user_id, redirect_to=target)
         record = flows.record(project, wanted)
         carried = open_contents(flows.secret_box, record) or Contents(wanted.to)

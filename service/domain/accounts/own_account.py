@@ -66,6 +66,8 @@ async def _recognize(accounts: Accounts, caller: UserCaller, present: str | None
     credentials = await caller.project.users.find_own_credentials(caller.user_id)
     if credentials is None or not caller.is_in_force(credentials.user):
         raise InvalidToken
+    if credentials.user.is_anonymous:
+        raise StepUpRequired
     if not HASH.match(credentials.password):
         await require_recent(caller)
     else:

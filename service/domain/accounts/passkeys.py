@@ -48,7 +48,7 @@ class Passkeys:
         if handle is None:
             raise InvalidCode
         existing = [each.credential_id for each in await list_passkeys(database, user.id)]
-        owner = PasskeyOwner(handle, user.email)
+        owner = PasskeyOwner(handle, user.name)
         return creation_options(party, owner, self._challenge(project, flow_id), existing)
 
     async def ask_to_use(self, project: Project, user_id: str | None, flow_id: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import is_current
 from service.domain.sessions.pending import SECOND_FACTOR, STEP_UP, Recognized
 from service.domain.sessions.sessions import PASSWORD, Client
-from service.errors import InvalidFactor, InvalidToken
+from service.errors import InvalidFactor, InvalidToken, StepUpRequired
 from service.storage.databases import ProjectDatabase
 from service.storage.users import Credentials
 
@@ -106,6 +106,8 @@ async def _find_own(caller: UserCaller) -> Credentials:
     credentials = await caller.project.users.find_own_credentials(caller.user_id)
     if credentials is None or not caller.is_in_force(credentials.user):
         raise InvalidToken
+    if credentials.user.is_anonymous:
+        raise StepUpRequired
     return credentials
 
 

@@ -178,7 +178,7 @@ async def check_present(
     """Checks the password of a signed-in user. Raises WrongPassword, LimitExceeded, Busy."""
     if password is None:
         raise WrongPassword
-    async with count_guess(accounts.flows, project, credentials.user.email):
+    async with count_guess(accounts.flows, project, credentials.user.name):
         if not await accounts.passwords.verify(password, credentials.password, project.id, project.signer_keys):
             refusal = WrongPassword()
             accounts.sessions.note_refusal(project, credentials.user.id, client, refusal)

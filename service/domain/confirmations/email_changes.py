@@ -16,7 +16,7 @@ from service.domain.limits.policies import HOUR, Policy
 from service.domain.mail_flows.flows import Draft
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
-from service.errors import DuplicateValue, EmailInUse, Invalid, InvalidToken
+from service.errors import DuplicateValue, EmailInUse, Invalid, InvalidToken, StepUpRequired
 from service.storage.accounts import AccountChange
 from service.storage.databases import ProjectDatabase
 from service.storage.users import Credentials
@@ -67,7 +67,7 @@ async def _store(
     user, locale = credentials.user, purpose.locale
     approval = Purpose(
         CHANGE,
-        user.email,
+        user.name,
         user.id,
         has_code=False,
         locale=locale,
@@ -83,7 +83,7 @@ async def _store(
         await accounts.flows.void(user.id, database, project, purposes=(CHANGE,), keep=ticket.flow_id)
         if credentials.state.email_verified:
             await accounts.flows.insert(project, approval, database)
-        await accounts.flows.insert(project, Purpose(NOTICE, user.email, user.id, locale=locale), database)
+        await accounts.flows.insert(project, Purpose(NOTICE, user.name, user.id, locale=locale), database)
         return ticket
 
     return await project.database.in_transaction(write)
@@ -105,7 +105,7 @@ async def finish_email_change(accounts: Accounts, project: Project, flow: Flow) 
         changed = await accounts.changes.apply(
             project, change.user_id or "", lambda _: wanted, Author(), database=database
         )
-        return EmailChange(changed.after.user.email, waits[0] if waits else None)
+        return EmailChange(changed.after.user.name, waits[0] if waits else None)
 
     try:
         with dead_code():
@@ -115,8 +115,10 @@ async def finish_email_change(accounts: Accounts, project: Project, flow: Flow) 
 
 
 async def _recognize(caller: UserCaller) -> Credentials:
-    """Raises InvalidToken."""
+    """Raises InvalidToken, StepUpRequired for an anonymous user."""
     credentials = await caller.project.users.find_own_credentials(caller.user_id)
     if credentials is None or not caller.is_in_force(credentials.user):
         raise InvalidToken
+    if credentials.user.is_anonymous:
+        raise StepUpRequired
     return credentials

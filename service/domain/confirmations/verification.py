@@ -1,6 +1,6 @@
 """Proves that an address is the user's: by a mail, answered by its code or link."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from service.domain.access.caller import UserCaller
@@ -10,13 +10,15 @@ from service.domain.confirmations.first_proofs import BY_MAIL, dead_code, requir
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import Client
-from service.errors import InvalidCode
+from service.errors import DuplicateValue, EmailInUse, InvalidCode
 from service.storage.accounts import Account, AccountChange, find_account
 from service.storage.address_owners import find_address_owner
 
 VERIFY = "verify_email"
 # In the state of a flow whose id was given to the one who signed up, with the password that was chosen there.
 SIGNUP = "signup"
+# In the state of a flow whose address becomes that of an anonymous user.
+UPGRADE = "upgrade"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +66,29 @@ async def asks_password(project: Project, flow: Flow) -> bool:
 async def finish_verification(accounts: Accounts, project: Project, flow: Flow, ownership: Ownership) -> Account:
     """Notes that the address is the user's, and returns the account, which a stranger may have made: see `take_over`.
 
-    Raises InvalidCode where the flow was spent, or the user has another address now; WrongPassword, LimitExceeded and
-    Busy, which spend nothing.
+    An anonymous user who asked for an account gets the address. Raises InvalidCode where the flow was spent, or the user
+    has another address now; WrongPassword, LimitExceeded and Busy, which spend nothing; EmailInUse where the address was
+    taken meanwhile.
     """
     known = await _check_password(accounts, project, flow, ownership)
 
     def decide(account: Account) -> AccountChange | None:
+        is_own = account.password == known or _is_own(account, flow, ownership)
+        if flow.state.get(UPGRADE) is True and account.user.is_anonymous:
+            # The address matches no password.
+            proven = AccountChange(email_verified=True) if is_own else take_over(account, flow.address)
+            return replace(proven, email=flow.address, ends_sessions=True)
         require_address(account, flow)
         if account.state.is_confirmed:
             return None
-        is_own = account.password == known or _is_own(account, flow, ownership)
         return AccountChange(email_verified=True) if is_own else take_over(account)
 
-    with dead_code():
-        first = partial(accounts.flows.spend, flow)
-        changed = await accounts.changes.apply(project, flow.user_id or "", decide, BY_MAIL, first=first)
+    try:
+        with dead_code():
+            first = partial(accounts.flows.spend, flow)
+            changed = await accounts.changes.apply(project, flow.user_id or "", decide, BY_MAIL, first=first)
+    except DuplicateValue:
+        raise EmailInUse from None
     return changed.after
 
 

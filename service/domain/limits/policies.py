@@ -60,6 +60,11 @@ AUTH = by_setting("auth", "requests an hour to the auth endpoints", "auth_limit"
 # Users and guests, who come straight from their pages, have an hour of their own each, so that none uses up the project's.
 OF_USER = by_setting("auth", "requests an hour of one user", "auth_limit", per_address=True)
 OF_GUEST = by_setting("auth", ANONYMOUS.what, "auth_limit", per_address=True)
+# Servers make anonymous users as they make others.
+ANONYMOUS_SIGNUP = replace(
+    AUTH,
+    of_guest=by_setting("anonymous", "anonymous signups an hour from one address", "anonymous_limit", per_address=True),
+)
 AUTH_BY_RULE = by_setting("auth", AUTH.what, "auth_limit", leased=True, of_user=OF_USER, of_guest=OF_GUEST)
 # Leased, for a page asks for many pictures at once, and each would cost a write.
 FILES = by_setting(

@@ -17,11 +17,18 @@ Result = TypeVar("Result")
 async def for_each_project(
     databases: Databases, event: str, work: Callable[[ProjectDatabase], Awaitable[Result]]
 ) -> dict[str, Result | Exception]:
+    """As `for_each_id`, for work on the project's database."""
+    return await for_each_id(databases, event, lambda project_id: work(databases.project(project_id)))
+
+
+async def for_each_id(
+    databases: Databases, event: str, work: Callable[[str], Awaitable[Result]]
+) -> dict[str, Result | Exception]:
     """Project id → what `work` returned for it, or the error, which is logged as `event`. Raises Unavailable."""
     outcomes: dict[str, Result | Exception] = {}
     for project_id in await ProjectStore(databases).ids():
         try:
-            outcomes[project_id] = await work(databases.project(project_id))
+            outcomes[project_id] = await work(project_id)
         except Exception as error:
             outcomes[project_id] = error
             known = isinstance(error, ServiceError)

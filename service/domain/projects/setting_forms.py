@@ -40,6 +40,11 @@ GROUPS: Mapping[str, Mapping[str, SettingForm]] = {
         "EMAIL_VERIFICATION": SettingForm("Proof of the address"),
         "PRIVATE_ACCOUNTS": SettingForm("Hide which addresses have accounts", needs={"EMAIL_VERIFICATION": "required"}),
     },
+    "Anonymous users": {
+        "ANONYMOUS": SettingForm("Users without an address"),
+        "ANONYMOUS_LIMIT": SettingForm("Anonymous signups from one address", AN_HOUR, NO_LIMIT),
+        "ANONYMOUS_DAYS": SettingForm("Life of an unused anonymous user", "days"),
+    },
     "Second factors": {
         "MFA": SettingForm("Second factors"),
         "MFA_ROLES": SettingForm("Roles that must have one"),

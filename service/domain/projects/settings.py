@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
@@ -60,7 +60,8 @@ def _is_provider_url(value: str) -> str:
 
 
 # The requests that may ask for a CAPTCHA.
-CAPTCHA_FLOWS = ("signup", "login", "mail")
+CaptchaFlow = Literal["signup", "login", "anonymous", "mail"]
+CAPTCHA_FLOWS = get_args(CaptchaFlow)
 
 
 def split_list(value: object) -> object:
@@ -109,6 +110,7 @@ def read_kept_claims(claims: Iterable[str]) -> dict[str, str]:
 
 
 ProfileClaim = Annotated[str, Field(max_length=256), AfterValidator(_is_profile_claim)]
+CaptchaFlows = Annotated[tuple[CaptchaFlow, ...], BeforeValidator(split_list)]
 ProfileClaims = Annotated[tuple[ProfileClaim, ...], Field(max_length=20), BeforeValidator(split_list)]
 SmtpUrl = Annotated[SecretStr, AfterValidator(_is_smtp_url)]
 Sender = Annotated[str, AfterValidator(_is_sender)]
@@ -186,6 +188,12 @@ class ProjectSettings(BaseModel):
     """`optional`: a signup is mailed a code to prove the address; `required`: without proof no sign-in by password
     succeeds.
     """
+    anonymous: Literal["off", "on"] = "off"
+    """`on`: pages can sign up users without an address, who can get an account later."""
+    anonymous_limit: Limit = 30
+    """Anonymous signups an hour from one address; 0 is no limit."""
+    anonymous_days: Annotated[int, Field(ge=1, le=400)] = 30
+    """Days without use after which an anonymous user is deleted."""
     mfa: Literal["off", "optional", "required"] = "optional"
     """Second factors: `off`: never asked for; `optional`: asked of users that have one; `required`: all users must have
     one.
@@ -214,8 +222,10 @@ class ProjectSettings(BaseModel):
     """The project's own texts of mails, as JSON: see the page on mail."""
     captcha: Literal["off", "altcha", "turnstile", "hcaptcha"] = "off"
     """The CAPTCHA that pages must solve; `altcha` is a proof of work, without a third party."""
-    captcha_on: Annotated[tuple[Literal["signup", "login", "mail"], ...], BeforeValidator(split_list)] = ("signup",)
-    """The requests that need one, separated by commas: `signup`, `login`, and `mail` for those that send a mail."""
+    captcha_on: CaptchaFlows = ("signup",)
+    """The requests that need one, separated by commas: `signup`, `login`, `anonymous` for signups without an address,
+    and `mail` for requests that send a mail.
+    """
     captcha_site_key: Annotated[str, Field(max_length=200)] | None = None
     """The site key of Turnstile or hCaptcha, which pages are shown."""
     captcha_secret: SecretStr | None = None

@@ -79,6 +79,8 @@ class Tokens:
         if session.operator_id is not None:
             # RFC 8693 section 4.1: the one who acts.
             claims["act"] = {"sub": OPERATOR + session.operator_id}
+        if session.is_anonymous:
+            claims["anonymous"] = True
         if custom:
             claims["claims"] = custom
         if project.settings.has_refresh_tokens:
@@ -147,6 +149,7 @@ def caller_of(project: Project, claims: Mapping[str, Any]) -> UserCaller:
         claims.get("auth_time", 0),
         claims.get("aal", 1),
         claims["act"]["sub"].removeprefix(OPERATOR) if "act" in claims else None,
+        claims.get("anonymous") is True,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from service.domain.projects.settings import ProjectSettings
 from service.errors import AccountDisabled, EmailNotVerified
 from service.storage.account_states import PASSKEY, RECOVERY_CODE, TOTP, AccountState
+from service.storage.sessions import ANONYMOUS
 
 # Ways in which a user is recognized (RFC 8176 where it has a name for them).
 PASSWORD, PROVIDER, EMAIL = ("pwd",), ("idp",), ("email",)
@@ -45,6 +46,9 @@ def decide(settings: ProjectSettings, state: AccountState, amr: Iterable[str]) -
     ways = tuple(amr)
     if state.disabled:
         raise AccountDisabled
+    if ways == ANONYMOUS:
+        # There is nothing to prove, and nothing to enrol.
+        return Admitted(1)
     must_prove = settings.email_verification == "required"
     if must_prove and not state.email_verified and PROVES_EMAIL.isdisjoint(ways):
         raise EmailNotVerified

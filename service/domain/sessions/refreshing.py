@@ -98,7 +98,8 @@ async def _end_reused(sessions: Sessions, flows: Flows, project: Project, sessio
         user = await Users(database).find_profile(user_id)
         if user is not None:
             await record_event(database, event, project.settings.event_days)
-            await flows.insert(project, Purpose(NOTICE, user.email, user_id), database)
+            if user.email is not None:
+                await flows.insert(project, Purpose(NOTICE, user.email, user_id), database)
 
     await project.database.in_transaction(write)
     sessions.access.forget_user(project, user_id)

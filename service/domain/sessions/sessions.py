@@ -28,10 +28,10 @@ from service.storage.account_states import AccountState
 from service.storage.endings import end_others, end_session
 from service.storage.events import Actor, Event, EventType
 from service.storage.ids import new_id
-from service.storage.sessions import Session, SessionRecords
+from service.storage.sessions import ANONYMOUS, Session, SessionRecords
 from service.storage.users import StoredUser
 
-__all__ = ["EMAIL", "PASSWORD", "PROVIDER", "Client", "Grant", "Sessions"]
+__all__ = ["ANONYMOUS", "EMAIL", "PASSWORD", "PROVIDER", "Client", "Grant", "Sessions"]
 
 NOTHING: Mapping[str, Any] = {}
 

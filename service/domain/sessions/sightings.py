@@ -19,6 +19,7 @@ from service.errors import ServiceError
 from service.storage.databases import ProjectDatabase
 from service.storage.layout import SESSIONS
 from service.storage.sightings import Sighting, note_sightings
+from service.storage.users import day_of
 
 EVERY_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
@@ -46,7 +47,9 @@ class WaitingSightings:
         """A sighting is dropped while MAX_SIGHTINGS of other records wait."""
         key = (project.id, sighting.id)
         if key in self._sightings or not self.is_full:
-            self._sightings[key] = (project.database, sighting)
+            known = self._sightings.get(key)
+            fields = {**known[1].fields, **sighting.fields} if known else sighting.fields
+            self._sightings[key] = (project.database, Sighting(sighting.id, fields))
 
     def clear(self) -> None:
         self._sightings.clear()
@@ -71,7 +74,7 @@ class Sightings:
 
     def __init__(self) -> None:
         self._noted: dict[str, _Noted] = {}
-        self._uses, self._sign_ins = WaitingSightings(SESSIONS), WaitingSightings("users")
+        self._uses, self._users = WaitingSightings(SESSIONS), WaitingSightings("users")
         self._writing = asyncio.Lock()
 
     def note(self, project: Project, claims: Mapping[str, Any]) -> None:
@@ -90,10 +93,13 @@ class Sightings:
         self._noted[sid] = _Noted(max(count, before.count), moment)
         used_at = datetime.fromtimestamp(moment, UTC).replace(tzinfo=None)
         self._uses.note(project, Sighting(sid, {"seen": max(count, before.count), "last_used_at": used_at}))
+        if claims.get("anonymous"):
+            # The user ends some days after the last use.
+            self._users.note(project, Sighting(claims["sub"], {"active_on": day_of(used_at)}))
 
     def note_sign_in(self, project: Project, user_id: str, moment: datetime) -> None:
         """A session of the user was opened."""
-        self._sign_ins.note(project, Sighting(user_id, {"last_sign_in_at": moment}))
+        self._users.note(project, Sighting(user_id, {"last_sign_in_at": moment}))
 
     async def close(self) -> None:
         """Writes the sightings that wait, unless the database does not answer in time."""
@@ -105,4 +111,4 @@ class Sightings:
         """Returns when the sightings are written. A sighting that cannot be written waits for the next call."""
         async with self._writing:
             await self._uses.write()
-            await self._sign_ins.write()
+            await self._users.write()

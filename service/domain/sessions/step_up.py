@@ -13,13 +13,13 @@ from service.storage.factors import find_state
 
 
 async def require_recent(caller: UserCaller) -> None:
-    """Raises StepUpRequired if the caller's sign-in is older than ten minutes, of unknown time, or too weak.
+    """Raises StepUpRequired if the caller's sign-in is older than ten minutes, of unknown time, too weak, or anonymous.
 
     Raises NotWhileActing for an operator who acts as the user.
     """
     if caller.operator_id is not None:
         raise NotWhileActing
-    if time.time() - caller.auth_time > STEP_UP_SECONDS:
+    if caller.is_anonymous or time.time() - caller.auth_time > STEP_UP_SECONDS:
         raise StepUpRequired
     await require_level(caller.project.database, caller)
 

@@ -8,10 +8,11 @@ from service.domain.access.caller import UserCaller
 from service.domain.accounts.changes import Author, Decide, First
 from service.domain.projects.providers import DEFAULT
 from service.domain.sessions.sessions import Client
-from service.domain.sessions.step_up import require_level
+from service.domain.sessions.step_up import require_level, require_recent
 from service.domain.sign_in.flow import AuthorizationStart, SignIn, SignInWish
 from service.errors import (
     DuplicateValue,
+    EmailInUse,
     IdentityInUse,
     IdentityLimit,
     IdentityNotFound,
@@ -21,6 +22,7 @@ from service.errors import (
 from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
 from service.storage.identities import Identities, OwnIdentity
+from service.storage.users import StoredUser
 
 NOTICE = "identity_changed"
 
@@ -51,16 +53,20 @@ async def list_identities(caller: UserCaller) -> Sequence[OwnIdentity]:
 async def begin_link(sign_in: SignIn, caller: UserCaller, wish: SignInWish) -> AuthorizationStart:
     """Begins a sign-in by which the user proves to have the identity.
 
-    Raises InvalidToken, and as `SignIn.begin`.
+    Raises InvalidToken, StepUpRequired unless the sign-in is recent or the user still anonymous, and as `SignIn.begin`.
     """
-    await _check_in_force(caller)
+    user = await _check_in_force(caller)
+    if not user.is_anonymous:
+        await require_recent(caller)
     return await sign_in.begin(caller.project, replace(wish, user_id=caller.user_id))
 
 
 async def confirm_link(sign_in: SignIn, asker: Asker, proof: LinkProof) -> OwnIdentity:
     """Links the identity that the same user asked for. One that the user has already stays as it is.
 
-    The code is spent by this, with any outcome. Raises InvalidCode, InvalidToken, IdentityInUse, IdentityLimit, and
+    An anonymous user gets the identity's address, and with it an account.
+
+    The code is spent by this, with any outcome. Raises InvalidCode, InvalidToken, IdentityInUse, EmailInUse, IdentityLimit, and
     StepUpRequired where the user has a second factor by now, which the caller has not shown.
     """
     caller = asker.caller
@@ -79,12 +85,12 @@ async def confirm_link(sign_in: SignIn, asker: Asker, proof: LinkProof) -> OwnId
             return None
         if len(account.identities) >= MAX_IDENTITIES:
             raise IdentityLimit
-        return AccountChange(added_identity=identity)
+        return AccountChange(added_identity=identity, email=identity.email if account.user.is_anonymous else None)
 
     try:
         await _apply(sign_in, asker, decide, check)
-    except DuplicateValue:
-        raise IdentityInUse from None
+    except DuplicateValue as error:
+        raise EmailInUse if "email" in error.fields else IdentityInUse from None
     mine = await caller.project.identities.list_of(caller.user_id)
     linked = next((each for each in mine if each.identity.is_same(identity)), None)
     if linked is None:
@@ -113,8 +119,9 @@ async def _apply(sign_in: SignIn, asker: Asker, decide: Decide, first: First | N
     await sign_in.accounts.changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE, first=first)
 
 
-async def _check_in_force(caller: UserCaller) -> None:
+async def _check_in_force(caller: UserCaller) -> StoredUser:
     """Raises InvalidToken."""
     user = await caller.project.users.find_profile(caller.user_id)
     if user is None or not caller.is_in_force(user):
         raise InvalidToken
+    return user

@@ -1,7 +1,7 @@
 """Bodies and answers of the account endpoints: specification sections 2.1 and 4.1."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType, TypedDict
@@ -23,7 +23,7 @@ FORM = (
 )
 
 
-def _without(*names: str) -> dict[str, Any]:
+def without(*names: str) -> dict[str, Any]:
     return {"not": {"anyOf": [{"required": [name]} for name in names]}}
 
 
@@ -34,7 +34,7 @@ UNWRAPPED: dict[str, Any] = {"allOf": [{"properties": {"data": {"not": {"type": 
 class Signup(BaseModel):
     """`email` and `password`; every other field of the body is profile data."""
 
-    model_config = ConfigDict(strict=True, extra="allow", json_schema_extra=_without(*RESERVED) | UNWRAPPED)
+    model_config = ConfigDict(strict=True, extra="allow", json_schema_extra=without(*RESERVED) | UNWRAPPED)
 
     email: Email
     password: NewPassword
@@ -64,7 +64,7 @@ ProfileChanges = TypeAliasType(
         Field(
             description="The fields of `data` to set; the others stay. `id` and `email` may be sent as they were read. "
             + NAMES,
-            json_schema_extra=_without(*RESERVED, "password", "email"),
+            json_schema_extra=without(*RESERVED, "password", "email"),
         ),
     ],
 )
@@ -82,9 +82,12 @@ class ProfileForm(FormParts):
     data: ProfileChanges = Field(default_factory=dict)
 
 
+AnyEmail = Annotated[EmailText | None, Field(description="null for an anonymous user")]
+
+
 class User(TypedDict):
     id: Id
-    email: EmailText
+    email: AnyEmail
     data: Data
     created_at: Time
 
@@ -93,6 +96,7 @@ class OwnUser(User):
     """One's own account, as the answer to a sign-in shows it."""
 
     email_verified: bool
+    anonymous: NotRequired[Annotated[Literal[True], Field(description="Where the user has no account")]]
     roles: NotRequired[Annotated[Sequence[str], Field(description="Where the user has any")]]
 
 
@@ -104,7 +108,7 @@ class VisibleUser(TypedDict):
     """A user of a list with what the caller may read: `email` only where the rules give it."""
 
     id: Id
-    email: NotRequired[EmailText]
+    email: NotRequired[AnyEmail]
     data: Data
     created_at: Time
 
@@ -133,6 +137,7 @@ class UserAccount(User):
 
     email_verified: bool
     disabled: bool
+    anonymous: NotRequired[Annotated[Literal[True], Field(description="Where the user has no account")]]
     claims: Claims
     roles: NotRequired[list[str]]
     last_sign_in_at: NotRequired[Annotated[Time, Field(description="Where the user has signed in")]]
@@ -176,7 +181,7 @@ class SignedIn(Granted):
 
 
 class PublicKey(TypedDict):
-    __pydantic_config__ = ConfigDict(json_schema_extra=_without("d"))  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(json_schema_extra=without("d"))  # type: ignore[misc]
 
     kty: str
     crv: str

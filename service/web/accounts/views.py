@@ -55,6 +55,8 @@ def own_view(user: StoredUser) -> OwnUser:
         "created_at": user.created_at,
         "email_verified": user.email_verified,
     }
+    if user.is_anonymous:
+        view["anonymous"] = True
     if user.roles:
         view["roles"] = user.roles
     return view

@@ -95,7 +95,7 @@ class ActiveToken(TypedDict, total=False):
     auth_time: int
     act: Annotated[dict[str, Any], Field(description="The operator that acts as the user (RFC 8693 section 4.1)")]
     token_type: Literal["Bearer"]
-    username: Annotated[str, Field(description="The user's e-mail address")]
+    username: Annotated[str | None, Field(description="The user's e-mail address; null for an anonymous user")]
     roles: list[str]
     anonymous: bool
     claims: dict[str, Any]
@@ -148,7 +148,7 @@ async def introspect_token(
         "token_type": "Bearer",
         "username": user.email,
         "roles": list(user.roles),
-        "anonymous": False,
+        "anonymous": user.is_anonymous,
         "claims": claims.get("claims", {}),
     }
     return Json(cast(ActiveToken, view))

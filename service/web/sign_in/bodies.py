@@ -170,4 +170,5 @@ class SignInMethodsView(TypedDict):
     email: Annotated[bool, Field(description="By a code or a link of a mail")]
     passkey: bool
     providers: list[ProviderView]
+    anonymous: Annotated[bool, Field(description="As a user without an address")]
     captcha: NotRequired[Annotated[CaptchaView, Field(description="Where the project asks for one")]]

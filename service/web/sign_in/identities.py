@@ -12,6 +12,7 @@ from service.domain.sign_in.own_identities import Asker, LinkProof
 from service.errors import (
     Busy,
     ConfigurationMissing,
+    EmailInUse,
     IdentityInUse,
     IdentityLimit,
     IdentityNotFound,
@@ -69,8 +70,9 @@ async def list_identities(request: Request, caller: UserCaller, services: Servic
 
 @of_user(
     "POST /auth-collections/user/identities",
-    credential=Credential.RECENT_USER,
-    description="For ten minutes after a sign-in or a step-up. Send the browser to `url`; it comes back with `svc-code`, or "
+    credential=Credential.USER_TOKEN,
+    description="For ten minutes after a sign-in or a step-up; for an anonymous user at any time, who gets the address of "
+    "the identity. Send the browser to `url`; it comes back with `svc-code`, or "
     "with `svc-error` as a sign-in does. Nothing is linked before `/auth-collections/user/identities/confirm`.",
     body={"a provider": {"provider": "google", "code_challenge": EXAMPLE_CHALLENGE}},
     answer=Success(
@@ -78,7 +80,7 @@ async def list_identities(request: Request, caller: UserCaller, services: Servic
         {"a provider": {"url": EXAMPLE_URL}},
         {"Set-Cookie": "Binds the flow to this browser, where one asks over https"},
     ),
-    errors=(ErrorExample(ConfigurationMissing, "CLIENT_SECRET key missing"), ProviderNotFound, Busy),
+    errors=(ErrorExample(ConfigurationMissing, "CLIENT_SECRET key missing"), StepUpRequired, ProviderNotFound, Busy),
     answer_seconds=PROVIDER_ANSWER_SECONDS,
 )
 async def link_identity(
@@ -104,7 +106,7 @@ async def link_identity(
     "code is good for 60 seconds and once, whatever comes of it.",
     body={"a code": {"code": EXAMPLE_SVC_CODE, "code_verifier": EXAMPLE_VERIFIER}},
     answer=Success("The identity, with which the user can sign in from now on", {"linked": EXAMPLE_IDENTITY}),
-    errors=(InvalidCode, IdentityInUse, IdentityLimit, IdentityNotFound, StepUpRequired),
+    errors=(InvalidCode, IdentityInUse, EmailInUse, IdentityLimit, IdentityNotFound, StepUpRequired),
 )
 async def confirm_identity(
     request: RequestWith[LinkProofForm], caller: UserCaller, services: Services
@@ -143,6 +145,7 @@ async def remove_identity(request: Request, caller: UserCaller, services: Servic
                 "password": True,
                 "email": True,
                 "passkey": False,
+                "anonymous": False,
                 "providers": [{"id": "google", "name": "Google"}],
             }
         },
@@ -160,6 +163,7 @@ async def sign_in_methods(
         "password": True,
         "email": True,
         "passkey": settings.webauthn_rp_id is not None,
+        "anonymous": settings.anonymous == "on",
         "providers": [{"id": id_, "name": name} for id_, name in providers.items()],
     }
     if settings.captcha != "off":

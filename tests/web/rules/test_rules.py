@@ -170,7 +170,8 @@ async def test_the_where_of_a_set_is_an_object_of_entries(declared: Api, where: 
 async def test_a_refused_variable_is_answered_with_each_of_those_there_are_once(declared: Api) -> None:
     answer = await save(declared, {"collections": {"notes": {"read": {"owner_id_eq": "$user.name"}}}})
     (violation,) = answer.json()["detail"]
-    assert violation["msg"] == "There is no variable $user.name; there are $user.id, $user.email, $user.roles, $now"
+    known = "$user.id, $user.email, $user.roles, $user.anonymous, $now"
+    assert violation["msg"] == f"There is no variable $user.name; there are {known}"
 
 
 async def test_rules_of_earlier_versions_may_have_a_set_without_entries(declared: Api) -> None:

@@ -56,6 +56,12 @@ async def sign_up(providers: Providers, email: str = "ann@example.com") -> Perso
     return Person(providers, made["access_token"], made["user"]["id"], email)
 
 
+async def arrive(providers: Providers) -> Person:
+    """An anonymous user."""
+    made = (await providers.api.request("POST", "/auth-collections/signup-anonymous", json={"cart": ["a1"]})).json()
+    return Person(providers, made["access_token"], made["user"]["id"], "")
+
+
 async def come_by(providers: Providers, provider: str | None, account: str) -> Person:
     """Signed in at a provider, without a password."""
     token = (await providers.sign_in(provider, account)).token

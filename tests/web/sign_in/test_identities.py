@@ -10,7 +10,7 @@ from faults.provider import CLIENT_ID, CLIENT_SECRET
 from service.bounds import MAX_IDENTITIES
 from service.services import Services
 from tests.conftest import BASE_URL
-from tests.web.sign_in.people import IDENTITIES, come_by, sign_up
+from tests.web.sign_in.people import IDENTITIES, arrive, come_by, sign_up
 from tests.web.sign_in.providers import Providers, query_of
 
 METHODS = "/auth-collections/sign-in-methods"
@@ -34,6 +34,11 @@ def site_settings(two: Providers) -> dict[str, str]:
         "IDP_REDIRECT_URL": f"{BASE_URL}/auth-collections/auth-idp-redirect/{two.api.project.id}",
         "IDP_ISSUER": two.provider.issuer(),
     }
+
+
+async def set_anonymous(providers: Providers, services: Services) -> None:
+    changes, project = services.base.setting_changes, providers.api.project
+    await changes.change(project.id, {"ANONYMOUS": "on"})
 
 
 async def mails_of(providers: Providers) -> list[str]:
@@ -284,7 +289,7 @@ async def test_an_account_takes_its_identities_along(two: Providers) -> None:
 
 
 async def test_a_page_learns_which_buttons_to_show(two: Providers, site_settings: dict[str, str]) -> None:
-    usual = {"password": True, "email": True, "passkey": False}
+    usual = {"password": True, "email": True, "passkey": False, "anonymous": False}
     staff, club = {"id": "staff", "name": "staff"}, {"id": "club", "name": "club"}
     await two.set("google")
     await two.set("apple")
@@ -305,3 +310,25 @@ async def test_a_page_learns_which_buttons_to_show(two: Providers, site_settings
     assert (await two.api.request("GET", METHODS)).json()["providers"][0] == default
     login = await two.api.http.get("/auth-collections/login-idp", headers=publishable, params={"provider": "staff"})
     assert login.status_code == 200
+
+
+async def test_j17_a_provider_gives_an_anonymous_user_an_account(two: Providers, services: Services) -> None:
+    await set_anonymous(two, services)
+    guest = await arrive(two)
+    assert (await guest.link("staff", "ada")).status_code == 201
+    (user,) = two.users()
+    assert (user["_id"], user["email"], user["email_verified"]) == (guest.id, "ada@example.com", True)
+    assert not {"anonymous", "active_on"} & user.keys()
+    # The session lives on, without the rights of a sign-in just now; one by the provider is of the account.
+    assert (await guest.begin("club")).json()["code"] == "step_up_required"
+    back = await come_by(two, "staff", "ada")
+    assert (back.id, back.email) == (guest.id, "ada@example.com")
+    # An identity or an address of another user is refused, and the anonymous user stays.
+    second = await arrive(two)
+    taken = await second.link("staff", "ada")
+    assert (taken.status_code, taken.json()["code"]) == (409, "identity_in_use")
+    await sign_up(two, "nameless@example.com")
+    named = await second.link("staff", "nameless")
+    assert (named.status_code, named.json()["code"]) == (409, "email_already_registered")
+    profile = (await second.ask("GET", "/auth-collections/user")).json()
+    assert (profile["email"], profile["data"]) == (None, {"cart": ["a1"]})
