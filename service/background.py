@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from service.bounds import MAX_LONG_JOBS
 from service.domain.accounts import Accounts
 from service.domain.accounts.anonymous import END_SECONDS, end_unused
 from service.domain.events import EVERY_SECONDS as EVENT_SECONDS
@@ -12,6 +13,7 @@ from service.domain.limits.limiter import TICK_SECONDS, Limits
 from service.domain.mail_flows.outbox import Outbox
 from service.domain.operators.uses import EVERY_SECONDS as USE_SECONDS
 from service.domain.operators.uses import Uses
+from service.domain.portable.jobs import JobRunner
 from service.domain.projects.data_versions import LOOK_SECONDS
 from service.domain.projects.every import for_each_project, raise_first
 from service.domain.projects.lookup import Projects
@@ -33,6 +35,8 @@ MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
 # Seconds after which the last use of a key is written; one write for all keys of a worker.
 KEY_SECONDS = 30.0
+# Seconds between two looks for long jobs that wait.
+LONG_JOB_SECONDS = 1.0
 # Seconds until the leader first measures the projects.
 FIRST_SIZES_SECONDS = 15.0
 
@@ -44,6 +48,7 @@ def build_jobs(
     journal: Journal,
     uses: Uses,
     traffic: Traffic,
+    runner: JobRunner,
 ) -> Jobs:
     """They run when they are started."""
     jobs = [
@@ -51,6 +56,7 @@ def build_jobs(
         *_records(base.projects, limits, accounts.flows.outbox, accounts.sessions.sightings, journal),
         _operators(uses),
         *_traffic(base, traffic),
+        *_long_jobs(runner),
         *_sweeps(base.databases),
         Job(
             "anonymous", partial(end_unused, accounts, base), every=END_SECONDS, delay=END_SECONDS, for_deployment=True
@@ -90,6 +96,14 @@ def _traffic(base: Foundation, traffic: Traffic) -> list[Job]:
         Job("request_log", traffic.log.keep_size, every=SIZE_SECONDS, for_deployment=True),
         Job("usage", traffic.usage.write, every=USAGE_SECONDS, delay=USAGE_SECONDS),
         Job("sizes", measure, every=SIZES_SECONDS, delay=FIRST_SIZES_SECONDS, for_deployment=True),
+    ]
+
+
+def _long_jobs(runner: JobRunner) -> list[Job]:
+    """Each runs one job at a time, so that as many run at once in the deployment."""
+    return [
+        Job(f"long_jobs_{number}", runner.run_waiting, every=LONG_JOB_SECONDS, for_deployment=True)
+        for number in range(1, MAX_LONG_JOBS + 1)
     ]
 
 

@@ -539,6 +539,8 @@ MAX_BACKUP_DEPTH = Bound(
 )
 MAX_BACKUP_DOCUMENT = Bound(16_777_216, "bytes of a backup's document", protects=MEMORY, past=DAMAGED)
 MAX_BACKUP_JSON = Bound(16_777_216, "bytes of a backup's JSON member", protects=MEMORY, past=DAMAGED)
+MAX_LONG_JOBS = Bound(2, "long jobs of projects that run at once", protects="the leading worker", past="they wait")
+MAX_BACKUPS = Bound(1_000, "backups of a project in the store of the service", protects="the disk", past="409 conflict")
 
 
 def every_bound() -> list[Bound]:

@@ -1051,6 +1051,45 @@ class ProjectBusy(BackupError):
     code = "project_busy"
 
 
+class BackupNotFound(ServiceError):
+    """No complete backup has this id in the project, or its file is gone."""
+
+    status = 404
+    code = "backup_not_found"
+    detail = "There is no such backup"
+
+
+class BackupInUse(ServiceError):
+    """A job writes or reads the backup."""
+
+    status = 409
+    code = "backup_in_use"
+    detail = "A job uses the backup; try again when it has ended"
+
+
+class BackupOnOtherHost(ServiceError):
+    """The file of the backup is in the folder of another host, which `detail` names."""
+
+    status = 409
+    code = "backup_on_other_host"
+
+
+class JobNotFound(ServiceError):
+    """No job has this id."""
+
+    status = 404
+    code = "job_not_found"
+    detail = "There is no such job"
+
+
+class JobNotCancellable(ServiceError):
+    """The job has ended."""
+
+    status = 409
+    code = "job_not_cancellable"
+    detail = "The job has ended"
+
+
 class CatalogChanged(ProjectBusy):
     """A collection was made, dropped or made again while it was read: the reader begins again."""
 

@@ -32,6 +32,8 @@ from service.domain.mail_flows import build_flows
 from service.domain.mail_flows.flows import Flows
 from service.domain.operators import build_operators
 from service.domain.operators.operators import OperatorRules, Operators
+from service.domain.portable.backups import BackupFolder, build_backups
+from service.domain.portable.job_kinds import build_runner
 from service.domain.profiles import build_profiles
 from service.domain.realtime import build_realtime
 from service.domain.realtime.realtime import Realtime
@@ -86,6 +88,7 @@ class Services:
     traffic: Traffic
     operators: Operators
     views: Views
+    backups: BackupFolder
     idempotency: Idempotency
     jobs: Jobs
     web: WebSettings
@@ -126,6 +129,7 @@ def build_services(settings: Settings) -> Services:
     sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
     realtime = build_realtime(base, files.protection, sessions, partial(_connect_feed, settings))
     traffic = build_traffic(base, realtime.count_sockets, megabytes=settings.request_log_mb)
+    backups = build_backups(base, settings.backup_store or settings.data_dir / "backups")
     return Services(
         base=base,
         limits=limits,
@@ -148,8 +152,9 @@ def build_services(settings: Settings) -> Services:
         traffic=traffic,
         operators=operators,
         views=Views(base.databases),
+        backups=backups,
         idempotency=Idempotency(base.secret_box),
-        jobs=build_jobs(base, limits, accounts, journal, operators.uses, traffic),
+        jobs=build_jobs(base, limits, accounts, journal, operators.uses, traffic, build_runner(backups)),
         web=WebSettings(settings.trusted_proxies, _reveal(settings.metrics_token)),
     )
 

@@ -108,6 +108,8 @@ class Settings(BaseSettings):
     """Megabytes of the log of requests; the oldest make room. 0: requests are not noted."""
     audit_days: int = Field(default=400, ge=30, le=3_650)
     """Days for which entries of the audit log are kept, also those of deleted projects."""
+    backup_store: Path | None = None
+    """The folder of the backups that the Admin API takes; the default is `backups` in DATA_DIR."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least level that is logged."""
     slow_query_ms: int = Field(default=100, ge=0, le=60_000)

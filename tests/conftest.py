@@ -201,12 +201,13 @@ def mongo(mongodb_uri: str) -> Iterator[MongoClient[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="session")
-def settings(mongodb_uri: str, database_prefix: str) -> Settings:
+def settings(mongodb_uri: str, database_prefix: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(
         mongodb_uri=SecretStr(mongodb_uri),
         database_prefix=database_prefix,
         secret_key=SecretStr(base64.b64encode(b"k" * 32).decode()),
         base_url=BASE_URL,
+        backup_store=tmp_path_factory.mktemp("backups"),
         bcrypt_cost=4,
         # Tests count commands, and a busy machine makes any query slow.
         slow_query_ms=0,

@@ -19,12 +19,14 @@ from service.errors import NewerData
 from service.schema.file_urls import named_file
 from service.storage.accounts import HASH
 from service.storage.audit import ensure_audit_indexes
+from service.storage.backups import ensure_backup_indexes
 from service.storage.client import Database, Document, within
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.files.stored import FILES
 from service.storage.flows import ensure_flow_indexes
 from service.storage.layout import FOREIGN_HASH, MIGRATIONS, PROFILE, USERS
 from service.storage.leases import Leases
+from service.storage.long_jobs import ensure_job_indexes
 from service.storage.operator_indexes import ensure_operator_indexes
 from service.storage.records import translated
 from service.storage.server_settings import expire_images
@@ -160,6 +162,8 @@ SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the hours of usage", ensure_usage_indexes),
     SystemMigration("operators who act as users", ensure_operator_indexes),
     SystemMigration("views of the console", ensure_view_indexes),
+    SystemMigration("long jobs of projects", ensure_job_indexes),
+    SystemMigration("backups of projects", ensure_backup_indexes),
 )
 
 Step = tuple[str, Callable[[], Awaitable[None]]]

@@ -29,6 +29,8 @@ from service.web.operations import endpoints as operations
 from service.web.operators import acting, me, system
 from service.web.operators import endpoints as operators
 from service.web.operators import sign_in as operator_sign_in
+from service.web.portable import download, jobs
+from service.web.portable import endpoints as portable
 from service.web.projects import endpoints as projects
 from service.web.projects import keys as project_keys
 from service.web.projects import mail as project_mail
@@ -204,12 +206,15 @@ ADMIN_MODULES = (
     contracts,
     acting,
     docs,
+    download,
     infer,
+    jobs,
     listing,
     live,
     me,
     operator_sign_in,
     operators,
+    portable,
     project_keys,
     project_mail,
     project_providers,
@@ -285,6 +290,22 @@ GET    /admin/v1/projects/{project_id}/requests
 GET    /admin/v1/usage
 GET    /admin/v1/projects/{project_id}/usage
 GET    /admin/v1/projects/{project_id}/live
+POST   /admin/v1/projects/{project_id}/backups
+GET    /admin/v1/projects/{project_id}/backups
+GET    /admin/v1/projects/{project_id}/backups/{id}
+GET    /admin/v1/projects/{project_id}/backups/{id}/file
+PATCH  /admin/v1/projects/{project_id}/backups/{id}
+DELETE /admin/v1/projects/{project_id}/backups/{id}
+POST   /admin/v1/projects/{project_id}/backups/{id}/verify
+POST   /admin/v1/projects/{project_id}/clone
+GET    /admin/v1/projects/{project_id}/jobs
+GET    /admin/v1/projects/{project_id}/jobs/{id}
+POST   /admin/v1/projects/{project_id}/jobs/{id}/cancel
+GET    /admin/v1/backups
+POST   /admin/v1/restores
+GET    /admin/v1/jobs
+GET    /admin/v1/jobs/{id}
+POST   /admin/v1/jobs/{id}/cancel
 GET    /admin/v1/projects/{project_id}/openapi.json
 GET    /admin/v1/projects/{project_id}/types
 GET    /admin/v1/openapi.json

@@ -45,6 +45,10 @@ class Action(StrEnum):
     PROJECT_RESTORED = "project.restored"
     PROJECT_CLONED = "project.cloned"
     BACKUP_MADE = "backup.made"
+    BACKUP_FAILED = "backup.failed"
+    BACKUP_DOWNLOADED = "backup.downloaded"
+    BACKUP_CHANGED = "backup.changed"
+    BACKUP_DELETED = "backup.deleted"
 
 
 def is_action(text: str) -> bool:

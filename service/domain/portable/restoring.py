@@ -9,7 +9,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Target
@@ -37,6 +37,7 @@ class Choices:
     """`accepts_foreign` takes a backup of another SECRET_KEY, `with_keys` its API keys too.
 
     `with_secrets` and `name` are of a copy, which has another id: it keeps secrets of providers, and has that name.
+    A job is the `holder` of the id meanwhile, and its copy has no API keys, for a job shows none.
     """
 
     accepts_foreign: bool = False
@@ -45,6 +46,7 @@ class Choices:
     is_dry_run: bool = False
     with_secrets: bool = False
     name: str | None = None
+    holder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ async def restore_project(
     if choices.is_dry_run:
         return Restored(project_id, needs, backup.manifest.left_out)
     database = portable.databases.project(project_id)
-    reservation = Reservation(portable.databases, project_id, secrets.token_hex(8))
+    reservation = Reservation(portable.databases, project_id, choices.holder or secrets.token_hex(8))
     if await reservation.is_free() and await database.is_there():
         raise Conflict(f"The database {database.database.name} is there without a project; drop it first")
     rewriting = _choose_rewriting(portable, backup, project_id)
@@ -94,6 +96,12 @@ async def restore_project(
 def _choose_rewriting(portable: Portable, backup: BackupFile, project_id: str) -> Rewriting:
     source_id = backup.manifest.project_id
     return raise_versions if project_id == source_id else OtherId(source_id, project_id, portable.secret_box)
+
+
+async def free_id(portable: Portable, project_id: str, holder: str) -> None:
+    """Drops what an earlier run of the same job left under the id, and returns when the id is free."""
+    if await Reservation(portable.databases, project_id, holder).release():
+        await portable.deletions.finish(project_id)
 
 
 async def _judge(
@@ -114,6 +122,7 @@ async def _judge(
     else:
         secrets_too = choices.with_secrets
         project = make_copy(text, portable.secret_box, project_id, name=choices.name, with_secrets=secrets_too)
+        project = project if choices.holder is None else replace(project, keys=[], new_keys=None)
     try:
         portable.projects.opened(project.record)
     except ConfigurationError as error:

@@ -119,7 +119,12 @@ def sign_manifest(portable: Portable, text: bytes) -> str:
 
 async def note_backup(portable: Portable, taken: Taken) -> None:
     """Stores the audit entry of a backup."""
+    await portable.audit.note(describe_taken(taken))
+
+
+def describe_taken(taken: Taken) -> Act:
+    """The audit entry of a backup."""
     manifest = taken.manifest
     figures = {"sha256": taken.sha256, "bytes": taken.bytes, "documents": manifest.documents, "files": manifest.files}
     target = Target("project", manifest.project_id)
-    await portable.audit.note(Act(Action.BACKUP_MADE, target, manifest.project_id, compare({}, figures)))
+    return Act(Action.BACKUP_MADE, target, manifest.project_id, compare({}, figures))

@@ -1,0 +1,1 @@
+"""The Admin API of backups, restores and long jobs."""

@@ -1,0 +1,175 @@
+"""Backups, restores, clones and their jobs over the Admin API: they are begun, run by the leader, followed and cancelled."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from faults.waiting import until
+from service.domain.portable import backups as portable_backups
+from service.domain.portable.job_kinds import build_runner
+from service.schema.values import now
+from service.services import Services
+from tests.conftest import Api, MakeApi
+from tests.web.operators.conftest import Console, Join
+
+Json = dict[str, Any]
+System = Any
+
+
+@pytest.fixture
+def system(mongo: MongoClient[Any], database_prefix: str) -> System:
+    return mongo[f"{database_prefix}system"]
+
+
+@pytest.fixture
+def folder(services: Services) -> Path:
+    """The folder of backups, which is empty."""
+    for file in services.backups.folder.iterdir():
+        file.unlink()
+    return services.backups.folder
+
+
+def names_in(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()]
+
+
+def place(project_id: str, rest: str = "backups") -> str:
+    return f"/admin/v1/projects/{project_id}/{rest}"
+
+
+async def ended(console: Console, services: Services, job: Json) -> Json:
+    """The job when it has ended, whichever runner of this process had it."""
+    found = job
+
+    async def look() -> bool:
+        nonlocal found
+        await build_runner(services.backups).run_waiting()
+        found = (await console.get(f"/admin/v1/jobs/{job['id']}")).json()
+        return found["ended_at"] is not None
+
+    await until(look)
+    return found
+
+
+async def back_up(console: Console, api: Api, services: Services, **fields: Any) -> Json:
+    begun = await console.post(place(api.project.id), fields)
+    assert begun.status_code == 202, begun.text
+    assert begun.json()["backup"]["state"] == "making"
+    job = await ended(console, services, begun.json()["job"])
+    assert (job["state"], job["error"]) == ("done", None)
+    shown: Json = (await console.get(place(api.project.id, f"backups/{begun.json()['backup']['id']}"))).json()
+    return shown
+
+
+async def test_a_backup_is_taken_verified_pinned_listed_and_deleted(
+    owner: Console, join: Join, api: Api, services: Services, folder: Path, system: System
+) -> None:
+    await api.signup()
+    backup = await back_up(owner, api, services, without=["events", "sessions"], note="Before")
+    file = folder / str(system["backups"].find_one({})["name"])
+    assert (backup["state"], backup["documents"], backup["note"], backup["pinned"]) == ("done", 1, "Before", False)
+    assert (backup["bytes"], backup["manifest"]["left_out"]) == (file.stat().st_size, ["events", "sessions"])
+    assert (oct(file.stat().st_mode & 0o777), names_in(folder)) == ("0o600", [file.name])
+    own = place(api.project.id, f"backups/{backup['id']}")
+    checked = await ended(owner, services, (await owner.post(f"{own}/verify")).json()["job"])
+    assert (checked["state"], checked["kind"], checked["by"]["kind"]) == ("done", "verify", "operator")
+    whole = await owner.get(f"{own}/file")
+    part = await owner.get(f"{own}/file", headers={"range": "bytes=10-19"})
+    assert (whole.content, part.status_code, part.content) == (file.read_bytes(), 206, whole.content[10:20])
+    assert file.name in whole.headers["content-disposition"]
+    changed = await owner.request("PATCH", own, json={"pinned": True})
+    assert (changed.json()["pinned"], changed.json()["verified_at"] is not None) == (True, True)
+    viewer = await join("viewer@example.com", **{api.project.id: "viewer"})
+    listed = (await viewer.get(place(api.project.id, "backups?state=done"))).json()
+    assert ([each["id"] for each in listed["backups"]], listed["next"]) == ([backup["id"]], None)
+    assert "manifest" not in listed["backups"][0]
+    assert (await viewer.delete(own)).status_code == 403
+    assert (await owner.delete(own)).status_code == 204
+    assert (file.exists(), (await owner.get(own)).json()["code"]) == (False, "backup_not_found")
+    actions = [each["action"] for each in system["audit"].find({"action": {"$regex": "^backup"}}).sort("at", 1)]
+    assert actions == ["backup.made", *["backup.downloaded"] * 2, "backup.changed", "backup.deleted"]
+    actor = system["audit"].find_one({"action": "backup.made"})["actor"]
+    assert (actor["kind"], actor["name"]) == ("operator", "Olga")
+
+
+async def test_g8_no_secret_of_a_clone_stands_in_a_job(
+    owner: Console, api: Api, services: Services, system: System
+) -> None:
+    begun = await owner.post(place(api.project.id, "clone"), {"id": "a-clone", "name": "Copy"})
+    job = await ended(owner, services, begun.json()["job"])
+    assert (job["state"], job["result"]["project_id"]) == ("done", "a-clone"), job
+    assert "_key" not in str(job)
+    assert system["api_keys"].count_documents({"project_id": "a-clone"}) == 0
+    assert "params" not in system["jobs"].find_one({"_id": job["id"]})
+    assert (await owner.get("/admin/v1/projects/a-clone")).json()["name"] == "Copy"
+    taken = await owner.post(place(api.project.id, "clone"), {"id": "a-clone"})
+    assert (taken.status_code, taken.json()["code"]) == (409, "conflict")
+
+
+async def test_a_project_is_restored_from_a_backup_that_outlived_it(
+    owner: Console, api: Api, services: Services, system: System
+) -> None:
+    await api.signup()
+    backup = await back_up(owner, api, services)
+    taken = await owner.post("/admin/v1/restores", {"backup_id": backup["id"], "as": api.project.id})
+    assert taken.status_code == 409
+    system["projects"].delete_one({"_id": api.project.id})
+    system["api_keys"].delete_many({"project_id": api.project.id})
+    api.database.client.drop_database(api.database.name)
+    services.base.projects.forget_all()
+    kept = (await owner.get(f"/admin/v1/backups?project_id={api.project.id}")).json()["backups"]
+    assert [each["id"] for each in kept] == [backup["id"]]
+    begun = await owner.post("/admin/v1/restores", {"backup_id": backup["id"], "as": api.project.id})
+    job = await ended(owner, services, begun.json()["job"])
+    assert (job["state"], job["result"]["needs"]) == ("done", []), job
+    assert (await api.login()).status_code == 200
+
+
+async def test_a_job_that_fails_says_why_and_leaves_no_file(
+    owner: Console, api: Api, services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = await back_up(owner, api, services)
+    file = folder / names_in(folder)[0]
+    content = bytearray(file.read_bytes())
+    content[content.index(b"p/users.bson.gz") + 40] ^= 1
+    file.write_bytes(content)
+    own = place(api.project.id, f"backups/{backup['id']}")
+    damaged = await ended(owner, services, (await owner.post(f"{own}/verify")).json()["job"])
+    assert (damaged["state"], damaged["error"]["code"]) == ("failed", "backup_damaged")
+    monkeypatch.setattr("socket.gethostname", lambda: "another")
+    file.rename(file.with_suffix(".elsewhere"))
+    for answer in (await owner.get(f"{own}/file"), await owner.delete(own)):
+        assert (answer.status_code, answer.json()["code"]) == (409, "backup_on_other_host")
+    file.with_suffix(".elsewhere").rename(file)
+    assert (await owner.delete(own)).status_code == 204
+
+
+async def test_a_deletion_while_a_job_uses_the_backup_is_refused_and_the_bounds_hold(
+    owner: Console, api: Api, services: Services, system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = await back_up(owner, api, services)
+    own = place(api.project.id, f"backups/{backup['id']}")
+    system["jobs"].update_one(
+        {}, {"$set": {"open": True, "params.backup_id": backup["id"], "until": now() + timedelta(days=1)}}
+    )
+    for answer in (await owner.delete(own), await owner.post(place(api.project.id), {})):
+        assert answer.json()["code"] in {"backup_in_use", "project_busy"}
+        assert answer.status_code == 409
+    monkeypatch.setattr(portable_backups, "MAX_BACKUPS", 1)
+    assert (await owner.post(place(api.project.id), {})).json()["code"] == "conflict"
+
+
+async def test_a_job_of_another_project_is_not_found_and_one_that_has_ended_not_cancelled(
+    owner: Console, api: Api, make_api: MakeApi, services: Services
+) -> None:
+    other = await make_api()
+    backup = await back_up(owner, api, services)
+    job = (await owner.get(place(api.project.id, "jobs?kind=backup&state=done&limit=1"))).json()["jobs"][0]
+    assert (await owner.get("/admin/v1/jobs")).json()["jobs"] == [job]
+    late = await owner.post(place(api.project.id, f"jobs/{job['id']}/cancel"))
+    assert (late.status_code, late.json()["code"]) == (409, "job_not_cancellable")
+    for path in (f"jobs/{job['id']}", f"backups/{backup['id']}"):
+        assert (await owner.get(place(other.project.id, path))).status_code == 404
