@@ -13,7 +13,9 @@ from service.cli.runtime import run_command, run_on_foundation
 if TYPE_CHECKING:
     from service.checks import Finding
     from service.domain.projects.admin import ProjectAdmin
+    from service.domain.projects.keys import ProjectKeys
     from service.foundation import Foundation
+    from service.services import Services
     from service.storage.migrations import Migrations
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -26,19 +28,21 @@ def seed(
     migrate: Annotated[bool, typer.Option("--migrate", help="Change schemas that differ, as PATCH does.")] = False,
 ) -> None:
     """Make a project as a file describes it: settings, users, files, collections, documents. A second run changes nothing."""
+    from service.cli.output import list_exports
     from service.cli.progress import Bars
     from service.seeding.manifest import read_manifest
     from service.seeding.report import Report
     from service.seeding.run import make_seeder
 
+    async def seed_with(services: "Services") -> tuple["ProjectKeys | None", str]:
+        seeder = make_seeder(services, manifest.parent, report, migrate=migrate)
+        return await seeder.seed(wanted), services.base.base_url
+
     wanted = read_manifest(manifest)
     started = time.perf_counter()
     with Bars() as bars:
         report = Report(bars.advance, dry_run)
-        keys = run_command(
-            lambda services: make_seeder(services, manifest.parent, report, migrate=migrate).seed(wanted),
-            may_begin=not dry_run,
-        )
+        keys, base_url = run_command(seed_with, may_begin=not dry_run)
     for line in report.lines(differences=dry_run):
         typer.echo(line)
     seconds = time.perf_counter() - started
@@ -49,8 +53,7 @@ def seed(
         typer.echo(
             f"The secret key of {wanted.project.id}, and its publishable key for pages and apps, shown this once:"
         )
-        typer.echo(f"export API_KEY={keys.secret}")
-        typer.echo(f"export PUBLISHABLE_KEY={keys.publishable}")
+        typer.echo("\n".join(list_exports(base_url, keys)))
     if report.refused:
         raise typer.Exit(1)
 

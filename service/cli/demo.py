@@ -6,6 +6,7 @@ from pathlib import Path
 import typer
 
 import service.seeding
+from service.cli.output import list_exports
 from service.cli.progress import Bars
 from service.cli.running import run_on
 from service.domain.projects.keys import ProjectKeys
@@ -57,8 +58,7 @@ def describe_demo(base_url: str, keys: ProjectKeys | None) -> list[str]:
     return [
         f"Demo project: {DEMO_ID}; the password of each of its users is {DEMO_PASSWORD}",
         "Its API keys, shown this once; the second one is for pages:",
-        f"  export API_KEY={keys.secret}",
-        f"  export PUBLISHABLE_KEY={keys.publishable}",
+        *(f"  {line}" for line in list_exports(base_url, keys)),
         "Try:",
         f"  curl -H 'x-api-key: {keys.secret}' '{users}?name_eq=Valjean'",
         f"  curl -H 'x-api-key: {keys.secret}' '{flights}?origin.state_eq=CA&populate=origin,destination'",

@@ -13,6 +13,7 @@ import typer
 from service.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from service.domain.projects.keys import ProjectKeys
     from service.schema.outcomes import Trial
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -25,6 +26,11 @@ def print_values(values: Mapping[str, Any], *, as_json: bool) -> None:
         return
     lines = (f"{name}: {value if isinstance(value, str) else _json(value)}" for name, value in values.items())
     typer.echo("\n".join(lines))
+
+
+def list_exports(base_url: str, keys: "ProjectKeys") -> list[str]:
+    """The lines for a terminal that the pages of the documentation go on from."""
+    return [f"export URL={base_url}", f"export API_KEY={keys.secret}", f"export PUBLISHABLE_KEY={keys.publishable}"]
 
 
 def print_json(value: Any) -> None:

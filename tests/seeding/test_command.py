@@ -46,11 +46,12 @@ def test_the_report_ends_with_counts_and_the_rate_and_a_refusal_is_status_1(shel
     (tmp_path / "seed.json").write_text(json.dumps(manifest))
     result = shell.run("seed", str(tmp_path / "seed.json"))
     assert result.returncode == 1
-    refusal, project, users, rate, keys, secret, publishable = result.stdout.splitlines()
+    refusal, project, users, rate, keys, url, secret, publishable = result.stdout.splitlines()
     assert refusal == "! users[0].rows[0]: email: An email address must have an @-sign."
     assert (project, users) == ("project: 1 created", "users: 1 refused")
     assert rate.startswith("2 rows in ")
     assert keys == "The secret key of p, and its publishable key for pages and apps, shown this once:"
+    assert url.startswith("export URL=http://127.0.0.1:")
     assert secret.startswith("export API_KEY=ac_p_")
     assert publishable.startswith("export PUBLISHABLE_KEY=acp_p_")
 
