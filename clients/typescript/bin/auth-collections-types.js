@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 const USAGE = `auth-collections-types [--language typescript|python] [--view server|users|anyone] [--out FILE] [--check] [--json]
 
 AUTH_COLLECTIONS_URL is the address of the service, AUTH_COLLECTIONS_KEY a key of the project.`;
+const EMPTY = "Guests reach no collection, so the types have none. Use the secret key, with --view users for a page";
 /** The line of a text that names a collection, in each language. */
 const NAMED = /^ {4}"?([A-Za-z][A-Za-z0-9_-]*)"?: \{ data: |^\w+Ref: .* = CollectionRef\("([^"]+)"\)$/gm;
 const OPTIONS = {
@@ -67,6 +68,7 @@ async function main() {
   const { language, view = isGuest ? "anyone" : "server", out, check, json } = values;
   if (!out && (check || json)) throw new Failure("--check and --json need --out FILE");
   const text = await read(values);
+  if (isGuest && !text.match(NAMED)) console.error(EMPTY);
   if (!out) return process.stdout.write(text);
   const report = { language, view, etag: `"${createHash("sha256").update(text).digest("hex")}"`, bytes: Buffer.byteLength(text), out };
   if (check) {

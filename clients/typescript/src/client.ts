@@ -46,9 +46,8 @@ export function coreOf(client: object): Core {
 }
 
 export function createClient<S extends AnySchema = Untyped>(options: ClientOptions): Client<S> {
-  const { url, key, token } = options, place = `auth-collections ${key} ${url.replace(/\/+$/, "")}`;
+  const { token } = options, transport = makeTransport(options), place = `auth-collections ${transport.key} ${transport.url}`;
   const session = options.session ?? (typeof document !== "undefined" && !token ? webStorage(place) : undefined);
-  const transport = makeTransport(options);
   return build(transport, new Sessions(transport, session, token)) as Client<S>;
 }
 
@@ -77,7 +76,7 @@ function build(transport: Transport, sessions: Sessions): object {
     withToken: (token: string) => build(transport, new Sessions(transport, undefined, token)),
 
     request(method: string, path: string, { query, json, body, ...options }: Pick<Call, "query" | "json" | "body"> & CallOptions = {}) {
-      return ask(method, path, { query, json, body, safety: ["GET", "HEAD", "QUERY"].includes(method) ? "read" : "once" }, options);
+      return ask(method, path, { query, json, body, safety: /^(GET|HEAD|QUERY)$/.test(method) ? "read" : "once" }, options);
     },
 
     runAggregation: (name: string, query?: Record<string, unknown>, options?: CallOptions) =>

@@ -71,7 +71,7 @@ export class UnavailableError extends ServiceError {}
 /** No answer, or none of the service: `network`, `timeout`, `aborted`, `bad_answer`. */
 export class TransportError extends ServiceError {
   /** True where nothing was done and another attempt would not help: a redirect, or an abort before the call was sent. */
-  isFinal = false;
+  declare isFinal?: boolean;
 }
 /** A misuse that is found before anything is sent. */
 export class ConfigurationError extends Error {

@@ -12,7 +12,7 @@ export class Placeholder {
   }
 
   toString(): string {
-    throw new ConfigurationError("The id of a document that a batch creates is good within that batch only");
+    throw new ConfigurationError("The id of a document that a batch creates is good in that batch only");
   }
 }
 

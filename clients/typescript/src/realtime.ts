@@ -30,13 +30,13 @@ export interface Live<D> {
   close(): void;
 }
 export type LiveItem<D> = LiveChange<D> | { op: "snapshot"; documents: D[] };
-type Names<S extends AnySchema> = (keyof S["collections"] & string) | "users";
-type RecordOf<S extends AnySchema, C extends string> = C extends "users" ? User<S["users"]["data"]> : Document<DataOf<S, C>, C>;
-type WhereOf<S extends AnySchema, C extends string> = C extends "users" ? S["users"]["where"] : S["collections"][C]["where"];
+export type LiveName<S extends AnySchema> = (keyof S["collections"] & string) | "users";
+export type LiveRecord<S extends AnySchema, C extends string> = C extends "users" ? User<S["users"]["data"]> : Document<DataOf<S, C>, C>;
+export type LiveWhere<S extends AnySchema, C extends string> = C extends "users" ? S["users"]["where"] : S["collections"][C]["where"];
 export interface Realtime<S extends AnySchema> {
-  live<C extends Names<S>>(name: C, query: LiveQuery<WhereOf<S, C>>, listener: LiveListener<RecordOf<S, C>>): Live<RecordOf<S, C>>;
+  live<C extends LiveName<S>>(name: C, query: LiveQuery<LiveWhere<S, C>>, listener: LiveListener<LiveRecord<S, C>>): Live<LiveRecord<S, C>>;
   /** A snapshot, and each change after it; another snapshot where changes were missed. */
-  changes<C extends Names<S>>(name: C, query?: LiveQuery<WhereOf<S, C>>): AsyncGenerator<LiveItem<RecordOf<S, C>>>;
+  changes<C extends LiveName<S>>(name: C, query?: LiveQuery<LiveWhere<S, C>>): AsyncGenerator<LiveItem<LiveRecord<S, C>>>;
 }
 
 const changes = loadOnce(() => import("./changes.js"));

@@ -52,7 +52,7 @@ type Filled<S extends AnySchema, C extends string, P extends string> = [P] exten
     [R in Head<P> & Rel<S, C> as `${R}_id` extends RequiredKeys<DataOf<S, C>> ? never : R]?: Related<Filled<S, To<S, C, R>, Tail<P, R>>> | null;
   })>;
 
-export interface Document<D, C extends string = string> {
+export interface Document<D, C extends string = any> {
   id: Id<C>;
   data: D;
   created_at: Time;

@@ -100,7 +100,7 @@ export class Sessions implements Credential {
   require(): SessionStore {
     if (this.token) throw new ConfigurationError("A client made with a token has no session of its own");
     if (!this.store) throw new ConfigurationError("Outside a page, createClient needs a `session` to keep a sign-in");
-    if (this.store.readOnly) throw new ConfigurationError("A session cannot be changed here: its store is readOnly");
+    if (this.store.readOnly) throw new ConfigurationError("The store of the session is readOnly");
     return this.store;
   }
 

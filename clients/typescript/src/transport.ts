@@ -121,10 +121,10 @@ export interface Transport {
 }
 
 export function makeTransport(settings: TransportOptions): Transport {
-  const { key, log, maxRetryWait = 10_000 } = settings, url = settings.url.replace(/\/+$/, "");
-  const isGuest = key.startsWith("acp_");
+  const { key, log, maxRetryWait = 10_000 } = settings, url = `${settings.url}`.replace(/\/+$/, "");
+  const isGuest = key?.startsWith("acp_");
   if (!/^https?:\/\/[^/]/.test(url)) throw new ConfigurationError("url is the address of the service: https://…");
-  if (isPage && !isGuest) throw new ConfigurationError("A page takes the publishable key, acp_…");
+  if (!key || (isPage && !isGuest)) throw new ConfigurationError("key: a page takes the publishable one, acp_…");
 
   async function send(call: Call, options: CallOptions, credential: Credential): Promise<Answer> {
     const { method, path, json, body = json === undefined ? null : JSON.stringify(json) } = call, { signal } = options;
@@ -193,7 +193,7 @@ export function makeTransport(settings: TransportOptions): Transport {
       if (signal?.aborted) throw aborted();
       if (timer.signal.aborted) throw fail("timeout", "The service did not answer in time");
       const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
-      throw fail("network", `The service did not answer ${code}`);
+      throw fail("network", `The service did not answer${isPage ? ": do its CORS_ORIGINS name this page?" : ` ${code}`}`);
     } finally {
       clearTimeout(alarm);
     }

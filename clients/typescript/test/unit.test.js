@@ -76,6 +76,11 @@ test("a part that could not be loaded is loaded by the next call, and once", asy
   assert.equal(loads, 2);
 });
 
+test("a client without an address or a key says which one is missing", () => {
+  assert.throws(() => createClient({ url: undefined, key: KEY }), { name: "ConfigurationError", message: /^url is the address of the service/ });
+  assert.throws(() => createClient({ url: URL_, key: undefined }), { name: "ConfigurationError", message: /^key: a page takes the publishable one/ });
+});
+
 test("a placeholder is good in its own batch only", async () => {
   const { ac, requests } = made(() => json({ results: [] }));
   let kept;
