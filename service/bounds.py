@@ -537,6 +537,14 @@ MAX_BACKUP_RATIO = Bound(200, "bytes that one byte of a backup's member may beco
 MAX_BACKUP_DEPTH = Bound(
     100, "objects and arrays inside one another in a backup's document", protects=LOOP, past=DAMAGED
 )
+MAX_IMPORT_ARCHIVE = Bound(
+    68_719_476_736, "bytes that an archive unpacks to", protects="the disk", past="the import is refused"
+)
+MAX_IMPORT_BATCH_BYTES = Bound(4_194_304, "bytes of a batch of an import", protects=MEMORY, past="the next batch")
+MAX_IMPORT_REJECTS = Bound(
+    100_000, "rejected records that an import keeps of a target", protects="the disk", past="counted only"
+)
+MAX_IMPORT_EXAMPLES = Bound(20, "examples of a loss of an import", protects=MEMORY, past="counted only")
 MAX_BACKUP_DOCUMENT = Bound(16_777_216, "bytes of a backup's document", protects=MEMORY, past=DAMAGED)
 MAX_BACKUP_JSON = Bound(16_777_216, "bytes of a backup's JSON member", protects=MEMORY, past=DAMAGED)
 MAX_LONG_JOBS = Bound(2, "long jobs of projects that run at once", protects="the leading worker", past="they wait")

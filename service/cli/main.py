@@ -37,8 +37,11 @@ CONTRACTS = {
 # Commands with a module each.
 ALONE = {
     "admin": "Do what a request to the Admin API does, as an owner; the answer's body goes to stdout.",
+    "import": "Import users, documents and files of another backend into a project. A second run changes nothing.",
     "usage": "Show the requests of a project by hour or day, its sizes and its limits of the day.",
 }
+# The name of a command that is a word of Python's → its module.
+MODULES = {"import": "importing"}
 GROUPS = {
     "project": ("projects:project_app", "Create and change projects."),
     "key": ("keys:key_app", "Create, list and revoke API keys."),
@@ -92,7 +95,7 @@ app = make_group(
     [
         *(LazyCommand(name, "service.cli.commands:app", text, member=True) for name, text in COMMANDS.items()),
         *(LazyCommand(name, "service.cli.contracts:app", text, member=True) for name, text in CONTRACTS.items()),
-        *(LazyCommand(name, f"service.cli.{name}:app", text) for name, text in ALONE.items()),
+        *(LazyCommand(name, f"service.cli.{MODULES.get(name, name)}:app", text) for name, text in ALONE.items()),
         *(LazyCommand(name, f"service.cli.{path}", text) for name, (path, text) in GROUPS.items()),
     ],
 )

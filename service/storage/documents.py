@@ -119,6 +119,13 @@ class DocumentStore:
         rows = await self._records.page({**command, "batchSize": limit + 1}, seconds=READ_SECONDS)
         return {row["_id"]: row.get("data", {}) for row in rows}
 
+    async def find_present(self, ids: Sequence[str], names: Iterable[str]) -> dict[str, StoredDocument]:
+        """Those of `ids` that are documents, by id; of `data` the fields with these names."""
+        shown = dict.fromkeys(("created_at", "updated_at", "version", *(f"data.{name}" for name in names)), 1)
+        stages: list[Mapping[str, Any]] = [{"$match": {"_id": {"$in": list(ids)}}}, {"$project": shown}]
+        found = await self._records.aggregate(stages, size=len(ids)) if ids else []
+        return {record["_id"]: read_document({"data": {}, **record}) for record in found}
+
     async def change(
         self, id_: str, change: Change, *, guard: Guard | None = None, versions: Versions = None
     ) -> StoredDocument | None:

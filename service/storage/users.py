@@ -118,6 +118,8 @@ class NewUser:
     data: Mapping[str, Any]
     id: str = field(default_factory=new_id)
     identity: Identity | None = None
+    # Further ones that an import brings.
+    other_identities: tuple[Identity, ...] = ()
     created_at: datetime = field(default_factory=now)
     state: AccountState = NEW_ACCOUNT
 
@@ -182,6 +184,11 @@ class Users:
         stages: list[Document] = [{"$match": {"email": {"$in": list(emails)}}}, {"$project": {"email": 1}}]
         rows = await self._records.aggregate(stages, size=len(emails)) if emails else []
         return {row["email"]: row["_id"] for row in rows}
+
+    async def find_present(self, ids: Sequence[str]) -> set[str]:
+        """Those of `ids` that are users."""
+        stages: list[Document] = [{"$match": {"_id": {"$in": list(ids)}}}, {"$project": {"_id": 1}}]
+        return {row["_id"] for row in await self._records.aggregate(stages, size=len(ids))} if ids else set()
 
     async def find_facts(self, user_id: str, fields: tuple[str, ...] = ()) -> UserFacts | None:
         """With those `fields` of the user's `data`, which are names at its top level."""
@@ -254,9 +261,10 @@ class Users:
             **write_state(new.state),
         }
         if new.identity is not None:
+            identities = (new.identity, *new.other_identities)
             record |= {
                 "oauth_id": new.identity.subject,
-                "identities": [identity_document(new.identity, new.created_at, used=new.created_at)],
+                "identities": [identity_document(each, new.created_at, used=new.created_at) for each in identities],
             }
         return record
 

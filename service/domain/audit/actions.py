@@ -49,6 +49,8 @@ class Action(StrEnum):
     BACKUP_DOWNLOADED = "backup.downloaded"
     BACKUP_CHANGED = "backup.changed"
     BACKUP_DELETED = "backup.deleted"
+    IMPORT_BEGUN = "import.begun"
+    IMPORT_ENDED = "import.ended"
 
 
 def is_action(text: str) -> bool:

@@ -9,7 +9,7 @@ from service.domain.documents.approval import Approval
 from service.domain.documents.changes import explain_misfit
 from service.domain.documents.file_changes import check_new_files, list_foreign
 from service.domain.documents.reader import TargetCollection
-from service.domain.documents.writes import Create, Data, OnConflict, Upsert
+from service.domain.documents.writes import Create, Data, OnConflict, RecordOrigin, Upsert
 from service.domain.documents.writing import (
     LOC,
     as_client_error,
@@ -48,13 +48,21 @@ async def create_document(target: TargetCollection, create: Create) -> StoredDoc
     return document
 
 
-async def create_each(target: TargetCollection, rows: Sequence[Data]) -> list[CreateResult]:
+async def create_each(
+    target: TargetCollection, rows: Sequence[Data], origins: Sequence[RecordOrigin] | None = None
+) -> list[CreateResult]:
     """Creates many in one batch, without files: for each of `rows` its document, or the reason of its refusal.
 
-    It asks twice of the database, whatever the number of rows. Raises as the rules do.
+    `origins` are those of the rows, which are new without them. It asks twice of the database, whatever the number of
+    rows. Raises as the rules do.
     """
     completed = await map_in_turns(lambda row: try_complete(row, target.collection.fields), rows)
     documents = [_new(new_id(), data) for data, _ in completed]
+    if origins is not None:
+        documents = [
+            each._replace(id=origin.id, created_at=origin.created_at, updated_at=origin.updated_at)
+            for each, origin in zip(documents, origins, strict=True)
+        ]
     named = await _find_faults(target, rows, documents)
     faults = [overfull or each for (_, overfull), each in zip(completed, named, strict=True)]
     sent = [number for number, fault in enumerate(faults) if not fault]

@@ -27,6 +27,7 @@ from service.domain.documents.writes import (
     HiddenDocument,
     OnConflict,
     Precondition,
+    RecordOrigin,
     Update,
     Upsert,
     Upserted,
@@ -114,9 +115,11 @@ class Documents:
         await self._note_write()
         return [await self.view(document) for document in documents]
 
-    async def create_each(self, rows: Sequence[Data]) -> list[CreateResult]:
+    async def create_each(
+        self, rows: Sequence[Data], origins: Sequence[RecordOrigin] | None = None
+    ) -> list[CreateResult]:
         """For each of `rows` its document, or the reason of its refusal; for a caller who may create every document."""
-        return await create_each(await self.reader.target(), rows)
+        return await create_each(await self.reader.target(), rows, origins)
 
     async def list(self, query: ListQuery) -> Page:
         """Raises Invalid, and as `Lists.read`."""

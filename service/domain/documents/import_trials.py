@@ -124,7 +124,7 @@ class ImportTrial:
         drafts = await map_in_turns(lambda row: try_complete(row.data, collection.fields), rows)
         completed = [data for data, _ in drafts]
         faults = await faults_of(self._target, [row.data for row in rows], completed)
-        broken = await self._judge.run(self._target.project.id, _judge_all(completed, self._schema))
+        broken = await self._judge.run(self._target.project.id, judge_all(completed, self._schema))
         for position, data in enumerate(completed):
             faults[position] = drafts[position][1] or faults[position]
             if holders[position] is None:
@@ -156,7 +156,8 @@ def _key(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(map(key, values))
 
 
-def _judge_all(rows: Sequence[Data], schema: JsonSchema) -> Generator[None, None, list[list[Rule]]]:
+def judge_all(rows: Sequence[Data], schema: JsonSchema) -> Generator[None, None, list[list[Rule]]]:
+    """For each row the rules of its schema that it breaks, in steps."""
     found: list[list[Rule]] = []
     for row in rows:
         yield

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -47,6 +48,15 @@ class Create:
     keep: Keep[StoredDocument] | None = None
     id: str = field(default_factory=new_id)
     upload: Upload | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOrigin:
+    """The id and the times that a new document brings from elsewhere."""
+
+    id: str
+    created_at: datetime
+    updated_at: datetime
 
 
 class OnConflict(Enum):
