@@ -6,6 +6,8 @@ import signal
 import threading
 import time
 from contextlib import ExitStack, suppress
+from math import inf
+from multiprocessing.sharedctypes import RawArray
 from socket import socket
 from types import FrameType
 from typing import cast
@@ -15,6 +17,7 @@ import uvicorn
 from pymongo.errors import PyMongoError
 from uvicorn.supervisors import multiprocess
 
+from service.domain.paces import BOARD_PLACES, PRESENCE, Board
 from service.embedded.mongod import keep_mongod
 from service.server.draining import DrainingServer, ServerConfig
 from service.settings import APP_NAME, APP_NAME_VARIABLE
@@ -39,9 +42,12 @@ class Worker(multiprocess.Process):
 
     # The time of the next worker: doubled after each that never served, so that the busiest machine starts one in the end.
     start_seconds = START_SECONDS
+    # Memory of all workers of the parent: each sees there that another project asks, though it asks another worker.
+    board: Board | None = None
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
         self._parent = os.getpid()
+        Worker.board = self._board = Worker.board or _make_board()
         # Its connections to MongoDB have this name, by which the parent finds what it leaves there.
         self.app_name = f"{APP_NAME} {secrets.token_hex(6)}"
         # Seconds without an answer, as far as the parent was running to hear it.
@@ -62,6 +68,8 @@ class Worker(multiprocess.Process):
         config = cast(ServerConfig, self.config)
         os.environ[APP_NAME_VARIABLE], self._began = self.app_name, time.monotonic()
         threading.Thread(target=self._end_with_parent, daemon=True).start()
+        if self._board is not None:
+            PRESENCE.join(self._board)
         with ExitStack() as kept:
             if config.mongod_folder is not None:
                 kept.enter_context(keep_mongod(config.mongod_folder))
@@ -112,6 +120,16 @@ class Worker(multiprocess.Process):
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(ORPHAN_SECONDS)
         os._exit(1)
+
+
+def _make_board() -> Board | None:
+    """Memory for `Presence.join`; None where the system lets no processes share any, as without a writable folder."""
+    try:
+        board: Board = RawArray("d", [-inf] * BOARD_PLACES)
+        return board
+    except OSError as error:
+        log.warning("workers_share_no_memory", cause=f"{type(error).__name__}: {error.strerror}")
+        return None
 
 
 # uvicorn's parent makes its workers by this name, in four places.

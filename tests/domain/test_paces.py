@@ -1,11 +1,20 @@
 """Names whose work is slow have fewer places, and little time while others ask."""
 
 from collections.abc import Callable
+from math import inf
 
 import pytest
 
 from service.domain import paces
-from service.domain.paces import KEPT_PACES, PRESENT_SECONDS, Fewer, Paces, Presence
+from service.domain.paces import (
+    BOARD_PLACES,
+    BOARD_SECONDS,
+    KEPT_PACES,
+    PRESENT_SECONDS,
+    Fewer,
+    Paces,
+    Presence,
+)
 
 PLACES = 8
 Wait = Callable[[float], None]
@@ -45,6 +54,23 @@ def test_others_are_present_for_a_moment(wait: Wait) -> None:
     assert (presence.has_others("a"), presence.has_others("b")) == (True, False)
     wait(0.6)
     assert not presence.has_others("a")
+
+
+def test_others_are_seen_at_other_workers_of_the_board(wait: Wait) -> None:
+    board = [-inf] * BOARD_PLACES
+    here, there, apart = Presence(), Presence(), Presence()
+    for presence in (here, there):
+        presence.join(board)
+    here.note("a")
+    there.note("a")
+    assert (here.has_others("a"), here.has_others("b")) == (False, True)
+    there.note("b")
+    # A presence reads the board again after that time.
+    wait(BOARD_SECONDS)
+    assert (here.has_others("a"), there.has_others("b"), apart.has_others("a")) == (True, True, False)
+    here.note("a")
+    wait(PRESENT_SECONDS - BOARD_SECONDS)
+    assert (here.has_others("a"), there.has_others("b")) == (False, True)
 
 
 def test_a_slow_name_alone_has_its_places_at_any_time(wait: Wait) -> None:

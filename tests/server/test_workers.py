@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from socket import socket
 from types import SimpleNamespace
 from typing import cast
+from unittest.mock import Mock, patch
 
 import httpx2
 import pytest
@@ -15,6 +17,8 @@ from pymongo import MongoClient
 from faults.commands import free_port
 from faults.processes import START_SECONDS, Service, wait_live
 from faults.waiting import wait_until
+from service.domain import paces
+from service.domain.paces import PRESENCE, Presence
 from service.embedded.mongod import embedded_mongodb, keep_mongod
 from service.server import workers
 from service.server.draining import ServerConfig
@@ -162,6 +166,38 @@ def test_v13_workers_are_left_alone_after_a_standstill_of_their_parent(monkeypat
         assert worker.is_alive()
         worker.child_conn.send(True)
         assert worker.is_alive()
+
+
+class Noting(Worker):
+    """A worker that serves nothing."""
+
+    def target(self, sockets: list[socket] | None = None) -> None:
+        with patch.object(Worker.__base__, "target"):
+            super().target(sockets)
+        PRESENCE.note("a")
+
+
+def test_v6_a_worker_sees_the_projects_that_ask_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = (Noting(ServerConfig("service.app:from_environment", factory=True), []) for _ in range(2))
+    assert here._board is not None  # noqa: SLF001 - what the processes share has no other name
+    presence = Presence()
+    presence.join(here._board)  # noqa: SLF001
+    assert not presence.has_others("b")
+    there.process.start()
+    there.process.join()
+    monkeypatch.setattr(paces, "BOARD_SECONDS", 0.0)
+    monkeypatch.setattr(paces, "PRESENT_SECONDS", 3_600.0)
+    wait_until(lambda: presence.has_others("b"))
+    assert not presence.has_others("a")
+
+
+def test_v6_workers_start_where_they_can_share_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "board", None)
+    monkeypatch.setattr(
+        workers, "RawArray", Mock(side_effect=FileNotFoundError(2, "No usable temporary directory found"))
+    )
+    worker = Worker(ServerConfig("service.app:from_environment", factory=True), [])
+    assert worker._board is None  # noqa: SLF001 - as above
 
 
 def test_a_worker_that_has_ended_is_not_asked() -> None:
