@@ -5,7 +5,7 @@ attempt, holder, until, created_at, started_at, ended_at, expires_at}.
 job has a lease on it, `holder` and `until`, by MongoDB's clock.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -70,14 +70,14 @@ class JobStore:
         """At most `limit` jobs, the newest first. Raises QueryTooSlow."""
         return await list_newest(Records(self._jobs), match, after=after, limit=limit)
 
-    async def claim(self, holder: str) -> Document | None:
-        """The oldest open job that no process runs, which `holder` runs from now on."""
+    async def claim(self, holder: str, kinds: Collection[str]) -> Document | None:
+        """The oldest open job of these kinds that no process runs, which `holder` runs from now on."""
         begun = {"$ifNull": ["$started_at", "$$NOW"]}
         state = {"$cond": [{"$eq": ["$state", CANCELLING]}, CANCELLING, RUNNING]}
         lease = {"holder": holder, "until": _UNTIL, "state": state, "started_at": begun}
         with translated("claim a job"):
             found: Document | None = await self._jobs.find_one_and_update(
-                {"open": True, "$expr": _IS_FREE},
+                {"open": True, "kind": {"$in": list(kinds)}, "$expr": _IS_FREE},
                 [{"$set": {**lease, "attempt": {"$add": ["$attempt", 1]}}}],
                 sort=[("created_at", ASCENDING)],
                 return_document=ReturnDocument.AFTER,

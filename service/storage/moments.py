@@ -98,6 +98,14 @@ async def _batches(cursor: Any) -> AsyncIterator[bytes]:
             await cursor.close()
 
 
+async def estimate_records(database: ProjectDatabase) -> dict[str, int]:
+    """About how many records a backup reads, by its phases."""
+    with translated("count the records"):
+        chunks = await database.database[CHUNKS].estimated_document_count()
+        total = int((await database.database.command("dbStats"))["objects"])
+    return {"documents": max(total - chunks, 0), "chunks of files": chunks}
+
+
 async def read_catalog(database: ProjectDatabase) -> dict[str, CollectionInfo]:
     """The collections that the database has now, by their names."""
     with translated("list the collections"):

@@ -17,6 +17,7 @@ from service.domain.portable import Portable, build_portable
 from service.domain.portable.jobs import describe_job
 from service.domain.portable.reading import BackupFile, open_backup
 from service.domain.projects import Foundation
+from service.domain.projects.lookup import Project
 from service.errors import BackupInUse, BackupNotFound, BackupOnOtherHost, ConfigurationError, Conflict
 from service.schema.values import now
 from service.storage.backups import BACKUPS, DONE, FAILED, MAKING, BackupStore
@@ -75,40 +76,45 @@ async def begin_backup(
     return job, backup
 
 
-async def find_backup(backups: BackupFolder, backup_id: str, project_id: str | None = None) -> Document:
+def match_project(project: Project) -> Document:
+    """The backups of a project, and none of an earlier one that had its id."""
+    return {"project_id": project.id, "created_at": {"$gte": project.created_at}}
+
+
+async def find_backup(backups: BackupFolder, backup_id: str, project: Project | None = None) -> Document:
     """Raises BackupNotFound, also for a backup of another project than the one that is given."""
-    match: Document = {"_id": backup_id} if project_id is None else {"_id": backup_id, "project_id": project_id}
-    if (found := await backups.records.find(match)) is None:
+    match: Document = {} if project is None else match_project(project)
+    if (found := await backups.records.find({"_id": backup_id, **match})) is None:
         raise BackupNotFound
     return found
 
 
-async def find_whole(backups: BackupFolder, backup_id: str, project_id: str | None = None) -> Document:
+async def find_whole(backups: BackupFolder, backup_id: str, project: Project | None = None) -> Document:
     """A backup that is complete. Raises BackupNotFound."""
-    found = await find_backup(backups, backup_id, project_id)
+    found = await find_backup(backups, backup_id, project)
     if found["state"] != DONE:
         raise BackupNotFound("The backup is not complete")
     return found
 
 
-async def change_backup(backups: BackupFolder, backup_id: str, project_id: str, changes: Document) -> Document:
+async def change_backup(backups: BackupFolder, backup_id: str, project: Project, changes: Document) -> Document:
     """The backup afterwards. Raises BackupNotFound."""
-    before = await find_backup(backups, backup_id, project_id)
+    before = await find_backup(backups, backup_id, project)
     compared = compare({name: before[name] for name in changes}, changes)
     act = _act(Action.BACKUP_CHANGED, before, compared)
 
     async def record(session: ClientSession) -> None:
         await backups.portable.audit.record(session, act)
 
-    found = await backups.records.change({"_id": backup_id, "project_id": project_id}, changes, record)
+    found = await backups.records.change({"_id": backup_id}, changes, record)
     if found is None:
         raise BackupNotFound
     return found
 
 
-async def delete_backup(backups: BackupFolder, backup_id: str, project_id: str) -> None:
+async def delete_backup(backups: BackupFolder, backup_id: str, project: Project) -> None:
     """Removes the file, then the record. Raises BackupNotFound, BackupInUse, BackupOnOtherHost."""
-    found = await find_backup(backups, backup_id, project_id)
+    found = await find_backup(backups, backup_id, project)
     if found["state"] == MAKING or await backups.jobs.find({"open": True, "params.backup_id": backup_id}):
         raise BackupInUse
     if found["state"] == DONE:
@@ -118,7 +124,7 @@ async def delete_backup(backups: BackupFolder, backup_id: str, project_id: str) 
     async def record(session: ClientSession) -> None:
         await backups.portable.audit.record(session, _act(Action.BACKUP_DELETED, found, compare({}, {})))
 
-    if not await backups.records.delete({"_id": backup_id, "project_id": project_id}, record):
+    if not await backups.records.delete({"_id": backup_id}, record):
         raise BackupNotFound
 
 

@@ -8,8 +8,8 @@ import orjson
 
 from service.domain.portable.backups import BackupFolder, abandon_backup, find_whole, open_file
 from service.domain.portable.cloning import clone_project
-from service.domain.portable.copying import Advance
-from service.domain.portable.jobs import JobKind, JobRunner
+from service.domain.portable.jobs import JobKind, JobRunner, Progress
+from service.domain.portable.reading import BackupFile
 from service.domain.portable.restoring import Choices, Restored, free_id, restore_project
 from service.domain.portable.taking import Taken, Wanted, describe_taken, take_backup
 from service.domain.portable.targets import FileTarget
@@ -17,6 +17,10 @@ from service.domain.portable.verifying import check_content, check_maker
 from service.schema.values import now, read_time
 from service.storage.backups import DONE, MAKING
 from service.storage.client import ClientSession, Document
+from service.storage.moments import estimate_records
+
+# Warnings, and documents that were left out, which a record names.
+SHOWN = 100
 
 
 class PortableKinds:
@@ -34,7 +38,7 @@ class PortableKinds:
             "clone": JobKind(self._clone),
         }
 
-    async def _back_up(self, job: Document, advance: Advance) -> Document:
+    async def _back_up(self, job: Document, progress: Progress) -> Document:
         """The file has its name before the record says that the backup is done. This host may be another one by now."""
         params, making = job["params"], {"_id": job["params"]["backup_id"], "state": MAKING}
         backup = await self._backups.records.change(making, {"host": socket.gethostname()})
@@ -42,9 +46,10 @@ class PortableKinds:
             return {"backup_id": params["backup_id"]}
         await asyncio.to_thread(self._backups.make_folder)
         path = self._backups.find_path(backup)
+        progress.totals = await estimate_records(self._portable.databases.project(job["project_id"]))
         with FileTarget(path) as target:
             wanted = Wanted(job["project_id"], frozenset(params["without"]))
-            taken = await take_backup(self._portable, wanted, target.begin, advance)
+            taken = await take_backup(self._portable, wanted, target.begin, progress.advance)
             await asyncio.to_thread(target.publish)
         with await open_file(self._backups, backup) as found:
             check_maker(self._portable, found)
@@ -63,31 +68,40 @@ class PortableKinds:
         if backup := await self._backups.records.find({"_id": job["params"]["backup_id"], "state": MAKING}):
             await abandon_backup(self._backups, backup)
 
-    async def _verify(self, job: Document, advance: Advance) -> Document:
+    async def _verify(self, job: Document, progress: Progress) -> Document:
         backup = await find_whole(self._backups, job["params"]["backup_id"])
         with await open_file(self._backups, backup) as found:
-            await asyncio.to_thread(check_content, found, advance)
+            progress.totals = _count(found)
+            await asyncio.to_thread(check_content, found, progress.advance)
             check_maker(self._portable, found)
         await self._backups.records.change({"_id": backup["_id"]}, {"verified_at": now()})
         return {"backup_id": backup["_id"]}
 
-    async def _restore(self, job: Document, advance: Advance) -> Document:
+    async def _restore(self, job: Document, progress: Progress) -> Document:
         await free_id(self._portable, job["project_id"], job["_id"])
         backup = await find_whole(self._backups, job["params"]["backup_id"])
         choices = Choices(**job["params"]["choices"], holder=job["_id"])
         with await open_file(self._backups, backup) as found:
-            return _show(await restore_project(self._portable, found, job["project_id"], choices, advance))
+            progress.totals = _count(found)
+            return _show(await restore_project(self._portable, found, job["project_id"], choices, progress.advance))
 
-    async def _clone(self, job: Document, advance: Advance) -> Document:
+    async def _clone(self, job: Document, progress: Progress) -> Document:
         params = job["params"]
         await free_id(self._portable, params["id"], job["_id"])
         choices = Choices(**params["choices"], holder=job["_id"])
         wanted = Wanted(job["project_id"], is_empty=params["is_empty"])
-        return _show(await clone_project(self._portable, wanted, params["id"], choices, advance))
+        progress.totals = await estimate_records(self._portable.databases.project(job["project_id"]))
+        return _show(await clone_project(self._portable, wanted, params["id"], choices, progress.advance))
 
 
 def build_runner(backups: BackupFolder) -> JobRunner:
     return JobRunner(backups.jobs, PortableKinds(backups).by_name())
+
+
+def _count(backup: BackupFile) -> dict[str, int]:
+    """The records that are read, and those that are restored, by phase."""
+    total = sum(backup.manifest.counts.values())
+    return {"documents": total, "restored": total}
 
 
 def _describe(taken: Taken) -> Document:
@@ -101,11 +115,11 @@ def _describe(taken: Taken) -> Document:
         "files": manifest.files,
         "consistency": manifest.consistency,
         "service_version": manifest.service_version,
-        "warnings": manifest.warnings[:100],
-        "manifest": orjson.dumps(manifest.model_dump()).decode(),
+        "warnings": manifest.warnings[:SHOWN],
+        "manifest": orjson.dumps(manifest.model_dump() | {"warnings": manifest.warnings[:SHOWN]}).decode(),
     }
 
 
 def _show(restored: Restored) -> dict[str, Any]:
     names = ("project_id", "needs", "left_out")
-    return {name: getattr(restored, name) for name in names} | {"rejected": restored.rejected[:100]}
+    return {name: getattr(restored, name) for name in names} | {"rejected": restored.rejected[:SHOWN]}

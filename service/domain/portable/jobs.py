@@ -10,7 +10,6 @@ from time import monotonic
 import structlog
 
 from service.domain.audit.origin import ORIGIN, AuditActor, Origin, find_origin
-from service.domain.portable.copying import Advance
 from service.errors import JobNotCancellable, JobNotFound, ServiceError, Unavailable
 from service.schema.values import now
 from service.storage.client import Document
@@ -27,10 +26,11 @@ INTERRUPTED = {"code": "job_interrupted", "detail": f"The process that ran the j
 
 @dataclass(slots=True)
 class Progress:
-    """The records that a job has gone through in its phase."""
+    """The records that a job has gone through in its phase. `totals` has an estimate of all by phase."""
 
     phase: str = ""
     done: int = 0
+    totals: Mapping[str, int] = field(default_factory=dict)
     _began: float = field(default_factory=monotonic)
 
     def advance(self, phase: str, count: int) -> None:
@@ -40,7 +40,9 @@ class Progress:
 
     def write(self) -> Document:
         rate = round(self.done / max(monotonic() - self._began, 0.001))
-        return {"phase": self.phase, "progress": {"done": self.done, "rate": rate}}
+        # An estimate was too low where more was done.
+        total = max(self.totals[self.phase], self.done) if self.phase in self.totals else None
+        return {"phase": self.phase, "progress": {"done": self.done, "total": total, "rate": rate}}
 
 
 async def do_nothing(_: Document) -> None:
@@ -54,7 +56,7 @@ class JobKind:
     A run may be cut short anywhere, and begins again.
     """
 
-    run: Callable[[Document, Advance], Awaitable[Document]]
+    run: Callable[[Document, Progress], Awaitable[Document]]
     abandon: Callable[[Document], Awaitable[None]] = do_nothing
 
 
@@ -88,8 +90,8 @@ class JobRunner:
         self._kinds = kinds
 
     async def run_waiting(self) -> None:
-        """Runs the jobs that wait, and those whose process died. Raises Unavailable."""
-        while (job := await self._jobs.claim(holder := secrets.token_hex(8))) is not None:
+        """Runs the jobs that wait, and those whose process died. A later version may have others. Raises Unavailable."""
+        while (job := await self._jobs.claim(holder := secrets.token_hex(8), self._kinds)) is not None:
             await self._take(job, holder)
 
     async def _take(self, job: Document, holder: str) -> None:
@@ -103,7 +105,7 @@ class JobRunner:
     async def _run(self, job: Document, holder: str) -> None:
         """Another process that has the job meanwhile ends it, and this one stores nothing more."""
         progress = Progress()
-        task = asyncio.create_task(self._work(job, progress.advance), name=f"background: {job['kind']}")
+        task = asyncio.create_task(self._work(job, progress), name=f"background: {job['kind']}")
         state: str | None = RUNNING
         try:
             while not task.done() and state == RUNNING:
@@ -117,11 +119,11 @@ class JobRunner:
         if state is not None:
             await self._end(job, holder, _judge(task))
 
-    async def _work(self, job: Document, advance: Advance) -> Document:
+    async def _work(self, job: Document, progress: Progress) -> Document:
         """The actor of audit entries is the one who began the job."""
         origin = Origin(AuditActor(**job["by"]))
         ORIGIN.set(lambda: origin)
-        return await self._kinds[job["kind"]].run(job, advance)
+        return await self._kinds[job["kind"]].run(job, progress)
 
     async def _end(self, job: Document, holder: str, outcome: Document) -> None:
         if outcome["state"] != "done":

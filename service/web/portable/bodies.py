@@ -21,7 +21,7 @@ EXAMPLE_JOB: dict[str, Any] = {
     "project_id": "shop",
     "state": "running",
     "phase": "documents",
-    "progress": {"done": 8_000, "total": None, "unit": "records", "rate": 21_000},
+    "progress": {"done": 8_000, "total": 8_845, "unit": "records", "rate": 21_000},
     "warnings": [],
     "result": None,
     "error": None,
@@ -102,7 +102,7 @@ class JobActor(TypedDict):
 
 
 class JobProgress(TypedDict):
-    """`total` is null where it is not known; `rate` is records a second."""
+    """`total` is an estimate, and null where there is none; `rate` is records a second."""
 
     done: WholeNumber
     total: WholeNumber | None
@@ -181,14 +181,19 @@ class StartedBackup(StartedJob):
 
 
 def show_job(job: Mapping[str, Any]) -> JobView:
-    progress = job.get("progress") or {"done": 0, "rate": 0}
+    progress = job.get("progress") or {"done": 0, "total": None, "rate": 0}
     return {
         "id": job["_id"],
         "kind": job["kind"],
         "project_id": job["project_id"],
         "state": job.get("state", "queued"),
         "phase": job.get("phase", ""),
-        "progress": {"done": progress["done"], "total": None, "unit": "records", "rate": progress["rate"]},
+        "progress": {
+            "done": progress["done"],
+            "total": progress["total"],
+            "unit": "records",
+            "rate": progress["rate"],
+        },
         "warnings": job["warnings"],
         "result": job.get("result"),
         "error": job.get("error"),

@@ -54,7 +54,7 @@ ZIP = (Content(schema={"type": "string", "format": "binary"}, media_type="applic
 )
 async def download_backup(request: Request, caller: OperatorCaller, services: Services) -> Response:
     """Download a backup."""
-    backup = await find_whole(services.backups, request.path_params["id"], caller.project.id)
+    backup = await find_whole(services.backups, request.path_params["id"], caller.project)
     length, etag = backup["bytes"], f'"{backup["sha256"]}"'
     chosen = answer(dict(request.headers), etag=etag, length=length)
     if isinstance(chosen, NotModified):

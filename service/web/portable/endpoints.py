@@ -6,8 +6,16 @@ from starlette.requests import Request
 
 from service.domain.access.caller import AdminCaller, OperatorCaller
 from service.domain.permissions import Access
-from service.domain.portable.backups import begin_backup, change_backup, delete_backup, find_backup, find_whole
+from service.domain.portable.backups import (
+    begin_backup,
+    change_backup,
+    delete_backup,
+    find_backup,
+    find_whole,
+    match_project,
+)
 from service.domain.portable.jobs import describe_job
+from service.domain.projects.lookup import Project
 from service.errors import (
     BackupInUse,
     BackupNotFound,
@@ -91,7 +99,7 @@ async def create_backup(
 )
 async def list_backups(request: Request, caller: OperatorCaller, services: Services) -> Json[BackupList]:
     """List the backups of a project."""
-    return await _list(request, services, caller.project.id)
+    return await _list(request, services, caller.project)
 
 
 @of_deployment(
@@ -114,7 +122,7 @@ async def list_all_backups(request: Request, caller: AdminCaller, services: Serv
 )
 async def read_backup(request: Request, caller: OperatorCaller, services: Services) -> Json[BackupDetail]:
     """Show a backup."""
-    return Json(show_detail(await find_backup(services.backups, request.path_params["id"], caller.project.id)))
+    return Json(show_detail(await find_backup(services.backups, request.path_params["id"], caller.project)))
 
 
 @in_project(
@@ -130,8 +138,8 @@ async def update_backup(
     """Pin a backup, or change its note."""
     form, backup_id = await read_form(request), request.path_params["id"]
     if changes := form.model_dump(exclude_none=True):
-        return Json(show_backup(await change_backup(services.backups, backup_id, caller.project.id, changes)))
-    return Json(show_backup(await find_backup(services.backups, backup_id, caller.project.id)))
+        return Json(show_backup(await change_backup(services.backups, backup_id, caller.project, changes)))
+    return Json(show_backup(await find_backup(services.backups, backup_id, caller.project)))
 
 
 @in_project(
@@ -142,7 +150,7 @@ async def update_backup(
 )
 async def remove_backup(request: Request, caller: OperatorCaller, services: Services) -> NoContent:
     """Delete a backup and its file."""
-    await delete_backup(services.backups, request.path_params["id"], caller.project.id)
+    await delete_backup(services.backups, request.path_params["id"], caller.project)
     return NoContent()
 
 
@@ -155,7 +163,7 @@ async def remove_backup(request: Request, caller: OperatorCaller, services: Serv
 )
 async def verify_backup(request: Request, caller: OperatorCaller, services: Services) -> Accepted[StartedJob]:
     """Read a backup to its end."""
-    backup = await find_whole(services.backups, request.path_params["id"], caller.project.id)
+    backup = await find_whole(services.backups, request.path_params["id"], caller.project)
     return await _start(services, describe_job("verify", caller.project.id, {"backup_id": backup["_id"]}))
 
 
@@ -212,11 +220,11 @@ async def _start(services: Services, job: Document) -> Accepted[StartedJob]:
     return Accepted({"job": show_job(job)})
 
 
-async def _list(request: Request, services: Services, project_id: str | None = None) -> Json[BackupList]:
-    readers = READERS if project_id is not None else READERS | {"project_id": read_text(MAX_PROJECT_ID)}
+async def _list(request: Request, services: Services, project: Project | None = None) -> Json[BackupList]:
+    readers = READERS if project is not None else READERS | {"project_id": read_text(MAX_PROJECT_ID)}
     values = read_values(request.scope["query_string"], readers)
     limit, after = values.pop("limit", DEFAULT_LIMIT), values.pop("cursor", None)
-    match = values if project_id is None else values | {"project_id": project_id}
+    match = values if project is None else values | match_project(project)
     rows = await services.backups.records.page(match, after=after, limit=limit + 1)
     shown = rows[:limit]
     following = write_place(shown[-1]["created_at"], shown[-1]["_id"]) if len(rows) > limit else None

@@ -8,14 +8,14 @@ import pytest
 
 from faults.waiting import until
 from service.domain.portable import jobs as portable_jobs
-from service.domain.portable.jobs import ATTEMPTS, JobKind, JobRunner, cancel_job, describe_job
+from service.domain.portable.jobs import ATTEMPTS, JobKind, JobRunner, Progress, cancel_job, describe_job
 from service.errors import HistoryLost, JobNotCancellable, ProjectBusy, Unavailable
 from service.services import Services
 from service.storage.databases import Databases
 from service.storage.long_jobs import JobStore, ensure_job_indexes
 
 Json = dict[str, Any]
-Work = Callable[[Json, Any], Awaitable[Json]]
+Work = Callable[[Json, Progress], Awaitable[Json]]
 
 
 @pytest.fixture
@@ -53,8 +53,9 @@ class Kind:
         self.abandoned.append(job["_id"])
 
 
-async def succeed(_: Json, advance: Any) -> Json:
-    advance("documents", 3)
+async def succeed(_: Json, progress: Progress) -> Json:
+    progress.totals = {"documents": 2}
+    progress.advance("documents", 3)
     return {"n": 1}
 
 
@@ -67,7 +68,15 @@ async def test_a_project_has_one_open_job_until_it_has_ended(jobs: JobStore) -> 
     job = await find(jobs, job_id)
     assert (job["state"], job["result"], job["attempt"], kind.abandoned) == ("done", {"n": 1}, 1, [])
     assert job.keys().isdisjoint({"params", "open", "holder", "until"})
+    assert {name: job["progress"][name] for name in ("done", "total")} == {"done": 3, "total": 3}
     await begin(jobs)
+
+
+async def test_a_job_of_a_later_version_is_left_to_it(jobs: JobStore) -> None:
+    job = describe_job("later", "shop", {})
+    await jobs.insert(job)
+    await Kind(jobs, succeed).runner.run_waiting()
+    assert (await find(jobs, job["_id"]))["state"] == "queued"
 
 
 async def test_two_runners_run_a_job_once(jobs: JobStore) -> None:
@@ -118,8 +127,8 @@ async def test_a_job_that_is_cancelled_or_another_process_has_is_ended(
     monkeypatch.setattr(portable_jobs, "BEAT_SECONDS", 0.01)
     was_ended = asyncio.Event()
 
-    async def work(_: Json, advance: Any) -> Json:
-        advance("documents", 5)
+    async def work(_: Json, progress: Progress) -> Json:
+        progress.advance("documents", 5)
         try:
             await asyncio.Event().wait()
         finally:

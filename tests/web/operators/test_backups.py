@@ -173,3 +173,16 @@ async def test_a_job_of_another_project_is_not_found_and_one_that_has_ended_not_
     assert (late.status_code, late.json()["code"]) == (409, "job_not_cancellable")
     for path in (f"jobs/{job['id']}", f"backups/{backup['id']}"):
         assert (await owner.get(place(other.project.id, path))).status_code == 404
+
+
+async def test_a_new_project_under_the_id_of_a_deleted_one_has_none_of_its_backups(
+    owner: Console, api: Api, services: Services, system: System
+) -> None:
+    backup = await back_up(owner, api, services)
+    system["projects"].update_one({"_id": api.project.id}, {"$set": {"created_at": now()}})
+    services.base.projects.forget_all()
+    assert (await owner.get(place(api.project.id))).json()["backups"] == []
+    for path in (f"backups/{backup['id']}", f"backups/{backup['id']}/file"):
+        assert (await owner.get(place(api.project.id, path))).status_code == 404
+    assert (await owner.delete(place(api.project.id, f"backups/{backup['id']}"))).status_code == 404
+    assert len((await owner.get("/admin/v1/backups")).json()["backups"]) == 1
