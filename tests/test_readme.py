@@ -32,7 +32,7 @@ def test_the_examples_run_as_printed(nothing: Shell) -> None:
     with serving(nothing, "--demo", "--port", str(port)) as service:
         await_ready(f"http://127.0.0.1:{port}")
         assert service.stdout is not None
-        keys = "".join(islice((line for line in iter(service.stdout.readline, "") if "export" in line), 2))
+        keys = "".join(islice((line for line in iter(service.stdout.readline, "") if "export" in line), 3))
         ran = subprocess.run(  # noqa: S603
             ["bash", "-c", f"{keys}\n{script}"],  # noqa: S607 - the reader's own shell
             env=nothing.environment,
