@@ -544,6 +544,7 @@ MAX_IMPORT_BATCH_BYTES = Bound(4_194_304, "bytes of a batch of an import", prote
 MAX_IMPORT_REJECTS = Bound(
     100_000, "rejected records that an import keeps of a target", protects="the disk", past="counted only"
 )
+MAX_IMPORT_JSON = Bound(268_435_456, "bytes of an export that is one JSON text", protects=MEMORY, past="it is refused")
 MAX_IMPORT_EXAMPLES = Bound(20, "examples of a loss of an import", protects=MEMORY, past="counted only")
 MAX_BACKUP_DOCUMENT = Bound(16_777_216, "bytes of a backup's document", protects=MEMORY, past=DAMAGED)
 MAX_BACKUP_JSON = Bound(16_777_216, "bytes of a backup's JSON member", protects=MEMORY, past=DAMAGED)

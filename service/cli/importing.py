@@ -12,7 +12,7 @@ from service.cli.runtime import run_command
 from service.errors import ConfigurationError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-SOURCES = "users, csv, ndjson, mongodump or pocketbase"
+SOURCES = "users, csv, ndjson, mongodump, pocketbase or firebase"
 SOME_REJECTED = 3
 
 
@@ -37,6 +37,10 @@ def import_(
     collection: Annotated[
         str | None, typer.Option("--collection", metavar="NAME", help="The collection for csv and ndjson.")
     ] = None,
+    hash_config: Annotated[
+        Path | None,
+        typer.Option("--hash-config", metavar="FILE", help="The hash parameters that Firebase's console shows."),
+    ] = None,
     database: Annotated[
         str | None, typer.Option("--db", metavar="NAME", help="The database of a dump that has several.")
     ] = None,
@@ -55,7 +59,7 @@ def import_(
     from service.importing.sources import ImportSource
 
     folder = report or (None if dry_run else Path(f"import-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"))
-    asked = ImportSource(inputs, _lose_nothing, users, collection, _read_map(mapping), database)
+    asked = ImportSource(inputs, _lose_nothing, users, collection, _read_map(mapping), database, hash_config)
     choices = ImportChoices(dry_run, infer_schema, detect_dates, placeholder, folder)
     with show_progress(as_json=as_json) as progress:
         found = run_command(lambda services: run_import(services, project, source, asked, choices, progress.advance))

@@ -17,6 +17,7 @@ from service.domain.audit.audit import Act, Target
 from service.domain.audit.changes import compare
 from service.domain.collections.schema_changes import change_schema
 from service.domain.projects.lookup import Project
+from service.domain.projects.signer_keys import keep_signer_keys
 from service.errors import CollectionNotFound, ConfigurationError, Invalid
 from service.importing.documents import DocumentImport, WaitingList
 from service.importing.inference import Inference
@@ -151,10 +152,19 @@ class ImportRun:
     async def _users(self, inventory: Inventory) -> None:
         if inventory.users is None:
             return
-        importer = UserImport(self.services.accounts, self.project, self.report, self.choices.placeholder)
+        project = await self._with_signers(inventory.signer_keys)
+        importer = UserImport(self.services.accounts, project, self.report, self.choices.placeholder)
         async for batch in _batches(inventory.users(), _size_of_user):
             await importer.store(batch)
             self.observe("users", len(batch))
+
+    async def _with_signers(self, keys: Mapping[str, bytes]) -> Project:
+        """The project with further signer keys, which are stored unless this is a dry run."""
+        base = self.services.base
+        if keys and not self.choices.dry_run:
+            await keep_signer_keys(base.store, base.secret_box, self.project.id, keys)
+            base.projects.forget_all()
+        return replace(self.project, signer_keys={**self.project.signer_keys, **keys})
 
     async def _documents(self, inventory: Inventory) -> None:
         attachments = Attachments(self.services.files, self.services.documents, Path("/"))

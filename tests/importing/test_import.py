@@ -29,10 +29,11 @@ Run = Callable[..., Awaitable[Mapping[str, Any]]]
 
 @pytest.fixture
 def run(services: Services, api: Api, tmp_path: Path) -> Run:
-    async def run(source: str, path: Path, **options: Any) -> Mapping[str, Any]:
-        asked = {name: options.pop(name) for name in ("collection", "mapping", "database", "users") if name in options}
+    async def run(source: str, path: Path | list[Path], **options: Any) -> Mapping[str, Any]:
+        of_source = {"collection", "mapping", "database", "users", "hash_config"} & options.keys()
+        asked = {name: options.pop(name) for name in of_source}
         choices = ImportChoices(folder=tmp_path / "report", **options)
-        wanted = ImportSource([path], lambda *_: None, **asked)
+        wanted = ImportSource(path if isinstance(path, list) else [path], lambda *_: None, **asked)
         found = await run_import(services, api.project.id, source, wanted, choices, lambda *_: None)
         services.base.projects.forget_all()
         return found
@@ -330,6 +331,75 @@ async def test_a_pocketbase_comes_with_schemas_users_references_and_files(
         "posts": 2,
     }
     assert {each["_id"]: each["version"] for each in api.database["c_posts"].find()} == versions
+
+
+# Firebase's own example (github.com/firebase/scrypt, README): the parameters of a project, and a user.
+HASH_CONFIG = """hash_config {
+  algorithm: SCRYPT,
+  base64_signer_key: jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==,
+  base64_salt_separator: Bw==,
+  rounds: 8,
+  mem_cost: 14,
+}"""
+FIREBASE_USER = {
+    "localId": "Uid28characters",
+    "email": "ann@example.com",
+    "emailVerified": True,
+    "passwordHash": "lSrfV15cpx95_sZS2W9c9Kp6i_LVgQNDNC_qzrCnh1SAyZvqmZqAjTdn3aoItz-VHjoZilo78198JAdRuid5lQ==",
+    "salt": "42xEC-ixf3L2lw==",
+    "displayName": "Ann",
+    "createdAt": "1580472000000",
+    "customAttributes": '{"plan":"pro"}',
+    "providerUserInfo": [
+        {"providerId": "google.com", "rawId": "108", "email": "ann@example.com"},
+        {"providerId": "twitter.com", "rawId": "9"},
+    ],
+    "mfaInfo": [{"phoneInfo": "+1"}],
+}
+
+
+async def test_users_of_firebase_keep_passwords_and_its_documents_their_places(
+    api: Api, run: Run, tmp_path: Path
+) -> None:
+    export, config = tmp_path / "users.json", tmp_path / "hash.txt"
+    export.write_text(json.dumps({"users": [FIREBASE_USER, {"localId": "anonymous"}]}))
+    config.write_text(HASH_CONFIG)
+    root = "projects/p/databases/(default)/documents"
+    fields = {
+        "title": {"stringValue": "First"},
+        "stars": {"integerValue": "5"},
+        "at": {"timestampValue": "2026-01-31T12:00:00.123456Z"},
+        "place": {"geoPointValue": {"latitude": 48.85, "longitude": 2.35}},
+        "tags": {"arrayValue": {"values": [{"stringValue": "a"}, {"nullValue": None}]}},
+        "meta": {"mapValue": {"fields": {"a": {"booleanValue": True}}}},
+        "next": {"referenceValue": f"{root}/posts/p1/comments/c1"},
+    }
+    file = lines(
+        tmp_path / "firestore.ndjson",
+        {"name": f"{root}/posts/p1/comments/c1", "fields": {"text": {"stringValue": "Hi"}}},
+        {"name": f"{root}/posts/p1", "fields": fields, "createTime": "2020-01-31T12:00:00Z"},
+    )
+    found = await run("firebase", [file, export], infers=True, hash_config=config)
+    counts = {name: (each["created"], each["rejected"]) for name, each in found["targets"].items()}
+    assert counts == {"users": (1, 1), "posts": (1, 0), "posts__comments": (1, 0)}
+    assert (found["users"]["hashes"], found["users"]["mfa_lost"]) == ({"fbscrypt": 1}, ["Uid28characters"])
+    assert {(each["kind"], *each["examples"]) for each in found["losses"]} == {("provider", "twitter.com")}
+    stored_user = api.database["users"].find_one({})
+    assert stored_user is not None
+    assert "jxspr8" not in str(stored_user)
+    assert [each["subject"] for each in stored_user["identities"]] == ["108"]
+    answer = await api.login(password="user1password")
+    assert answer.status_code == 200, answer.text
+    assert api.database["users"].find_one({})["password"].startswith("$2b$04$")  # type: ignore[index]
+    post = await stored(api, "posts", "p1")
+    assert post["created_at"] == "2020-01-31T12:00:00.000Z"
+    data = post["data"]
+    assert (data["stars"], data["at"], data["tags"]) == (5, "2026-01-31T12:00:00.123Z", ["a", None])
+    assert (data["place"], data["meta"]) == ({"latitude": 48.85, "longitude": 2.35}, {"a": True})
+    comment = await stored(api, "posts__comments", data["next"])
+    assert comment["data"] == {"text": "Hi", "posts_id": "p1"}
+    with pytest.raises(ConfigurationError, match="not the hash configuration"):
+        await run("firebase", export, hash_config=file)
 
 
 async def test_g6_an_archive_of_pocketbase_cannot_write_elsewhere(run: Run, tmp_path: Path) -> None:

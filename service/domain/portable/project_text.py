@@ -18,6 +18,8 @@ from service.storage.client import Document
 # The fields of a stored project that describe it; the others are about its keeping here.
 FIELDS = ("name", "created_at", "settings", "providers")
 SIGNING = ("signing_key", "next_signing_key", "previous_signing_keys")
+# Without them no imported password of Firebase can be checked.
+IMPORTED = ("signer_keys",)
 
 
 class _Part(BaseModel):
@@ -58,6 +60,7 @@ class ProjectText(_Part):
     previous_signing_keys: Annotated[list[SigningKeyText], Field(max_length=MAX_SIGNING_KEYS)] = Field(
         default_factory=list
     )
+    signer_keys: dict[str, str] = Field(default_factory=dict)
     providers: dict[str, ProviderText] = Field(default_factory=dict)
     keys: Annotated[list[KeyText], Field(max_length=MAX_KEYS)]
 
@@ -75,7 +78,7 @@ def write_project(record: Document, keys: Iterable[Document]) -> bytes:
     """The JSON of a stored project and of its API keys, which are there as SHA-256."""
     text = {
         "id": record["_id"],
-        **{name: record[name] for name in (*FIELDS, *SIGNING) if name in record},
+        **{name: record[name] for name in (*FIELDS, *SIGNING, *IMPORTED) if name in record},
         "webhooks": [],
         "keys": [_write_key(key) for key in keys],
     }

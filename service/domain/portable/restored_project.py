@@ -6,6 +6,7 @@ from typing import Any
 from service.domain.portable.manifest import PROJECT
 from service.domain.portable.project_text import KeyText, ProjectText, ProviderText, SigningKeyText
 from service.domain.projects.keys import PUBLISHABLE, SECRET, ProjectKeys, new_key
+from service.domain.projects.lookup import place_of_signer
 from service.domain.projects.providers import PROVIDER_SECRETS
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS
@@ -42,6 +43,7 @@ def make_project(text: ProjectText, box: SecretBox, *, is_ours: bool, with_keys:
     record = {
         **_describe(text.id, text.name, _read_time(text.created_at), settings, providers),
         **_keep_signing_keys(text, box, is_ours=is_ours),
+        **_move_signers(text, box, text.id),
     }
     keys = [_make_key(text.id, key) for key in text.keys] if with_keys else []
     needs = _list_needs(text, settings, providers)
@@ -67,6 +69,7 @@ def make_copy(
     record = {
         **_describe(project_id, name or text.name, now(), sealed | QUIET, providers),
         "signing_key": _new_signing_key(box, project_id),
+        **_move_signers(text, box, project_id),
     }
     secret, publishable = new_key(project_id, SECRET, "default"), new_key(project_id, PUBLISHABLE, "default")
     needs = [each for each in _list_needs(text, kept, providers) if each not in OWN_MAIL]
@@ -126,6 +129,16 @@ def _keep_signing_keys(text: ProjectText, box: SecretBox, *, is_ours: bool) -> D
         others["next_signing_key"] = _read_times(text.next_signing_key)
     previous = [_read_times(each) for each in text.previous_signing_keys if _is_sealed(box, each.sealed, place)]
     return {"signing_key": text.signing_key, **others, **({"previous_signing_keys": previous} if previous else {})}
+
+
+def _move_signers(text: ProjectText, box: SecretBox, project_id: str) -> Document:
+    """Those keys that open, sealed for the project: a copy has them, too, for else no imported user could log in."""
+    kept = {
+        name: _seal_again(box, sealed, place_of_signer(text.id, name), place_of_signer(project_id, name))
+        for name, sealed in text.signer_keys.items()
+        if _is_sealed(box, sealed, place_of_signer(text.id, name))
+    }
+    return {"signer_keys": kept} if kept else {}
 
 
 def _read_times(key: SigningKeyText) -> Document:

@@ -205,7 +205,7 @@ class Projects:
         )
 
     def _open_signer(self, project_id: str, name: str, sealed: str) -> bytes:
-        return b64decode(self._secret_box.open(sealed, f"{project_id}/signer_keys/{name}"))
+        return b64decode(self._secret_box.open(sealed, place_of_signer(project_id, name)))
 
     def _open_provider(self, project_id: str, name: str, record: dict[str, Any]) -> Provider:
         values = {
@@ -226,6 +226,11 @@ def _weigh(project: Project) -> int:
 def _providers(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """By the time at which each was first set."""
     return sorted(record.get("providers", {}).items(), key=lambda item: item[1]["created_at"])
+
+
+def place_of_signer(project_id: str, name: str) -> str:
+    """The place that a signer key is sealed for."""
+    return f"{project_id}/signer_keys/{name}"
 
 
 def _signers(record: dict[str, Any]) -> list[tuple[str, str]]:

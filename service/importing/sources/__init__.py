@@ -24,6 +24,7 @@ class ImportSource:
     collection: str | None = None
     mapping: Mapping[str, Any] = field(default_factory=dict)
     database: str | None = None
+    hash_config: Path | None = None
 
 
 class BadInput(ValueError):
@@ -32,7 +33,7 @@ class BadInput(ValueError):
 
 def take_inventory(source: str, asked: ImportSource) -> Inventory:
     """The content of the inputs of a source. Raises BadInput, OSError."""
-    from service.importing.sources import lines, mongodump, pocketbase
+    from service.importing.sources import firebase, lines, mongodump, pocketbase
 
     openers: Mapping[str, Callable[[ImportSource], Inventory]] = {
         "users": lines.open_users,
@@ -40,6 +41,7 @@ def take_inventory(source: str, asked: ImportSource) -> Inventory:
         "ndjson": lines.open_ndjson,
         "mongodump": mongodump.open_dump,
         "pocketbase": pocketbase.open_data,
+        "firebase": firebase.open_firebase,
     }
     if source not in openers:
         raise BadInput(f"There is no source {source}; there are {', '.join(openers)}")

@@ -52,7 +52,7 @@ def _documents(source: str, asked: ImportSource) -> Inventory:
 
     def read(fields: Fields | None) -> Iterator[SourceRecord]:
         kinds = {name: each.kind for name, each in (fields or {}).items()}
-        rows = _csv_rows(path, kinds | OWN_CELLS, _as_document) if source == "csv" else _json_rows(path)
+        rows = _csv_rows(path, kinds | OWN_CELLS, _as_document) if source == "csv" else read_json_lines(path)
         for line, row in rows:
             yield _record(source, asked.collection or "", line, row)
 
@@ -66,7 +66,7 @@ def open_users(asked: ImportSource) -> Inventory:
         is_json = path.suffix in LINES or (path.suffix not in CSV and file.read(1) == b"{")
 
     def read() -> Iterator[SourceUser]:
-        for line, row in _json_rows(path) if is_json else _csv_rows(path, OWN_CELLS | ACCOUNT_CELLS, _as_user):
+        for line, row in read_json_lines(path) if is_json else _csv_rows(path, OWN_CELLS | ACCOUNT_CELLS, _as_user):
             yield _user(line, row)
 
     return Inventory(users=read)
@@ -87,7 +87,8 @@ def _lines(path: Path) -> Iterator[TextLine]:
         yield from cutter.end()
 
 
-def _json_rows(path: Path) -> Iterator[tuple[TextLine, Row | list[Violation]]]:
+def read_json_lines(path: Path) -> Iterator[tuple[TextLine, Row | list[Violation]]]:
+    """Each line that is not blank, with its object, or with what is wrong with it."""
     for line in _lines(path):
         if line.raw is None or line.raw.strip():
             yield line, _read_json(line)

@@ -3,6 +3,7 @@
 `_collections` has the schemas, a table of each collection its records, and `storage/<collection>/<record>` its files.
 """
 
+import atexit
 import json
 import re
 import shutil
@@ -13,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 from service.bounds import MAX_BACKUP_RATIO, MAX_IMPORT_ARCHIVE
@@ -143,8 +144,8 @@ def _unpack(path: Path) -> Path:
         return path
     if not zipfile.is_zipfile(path):
         raise BadInput(f"{path} is neither a data folder of PocketBase nor a ZIP of one")
-    kept = TemporaryDirectory(prefix="auth-collections-import-")
-    _KEPT.append(kept)
+    folder = Path(mkdtemp(prefix="auth-collections-import-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with zipfile.ZipFile(path) as archive:
         members = [
             each for each in archive.infolist() if each.filename == DATABASE or each.filename.startswith("storage/")
@@ -152,12 +153,8 @@ def _unpack(path: Path) -> Path:
         if sum(each.file_size for each in members) > MAX_IMPORT_ARCHIVE:
             raise BadInput(f"{path} has more than {int(MAX_IMPORT_ARCHIVE):,} bytes")
         for member in members:
-            _extract(archive, member, Path(kept.name))
-    return Path(kept.name)
-
-
-# Until the end of the process.
-_KEPT: list[TemporaryDirectory[str]] = []
+            _extract(archive, member, folder)
+    return folder
 
 
 def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:
