@@ -1045,10 +1045,20 @@ class DigestMismatch(BackupError):
 
 
 class ProjectBusy(BackupError):
-    """Another backup or restore of the project runs, or its collections changed during each attempt."""
+    """Another backup or restore of the project runs, or its collections changed during each attempt.
+
+    `job_id` is that of the other job, where it is one.
+    """
 
     status = 409
     code = "project_busy"
+
+    def __init__(self, detail: str | None = None, *, job_id: str | None = None) -> None:
+        self.job_id = job_id
+        super().__init__(detail)
+
+    def body(self) -> dict[str, Any]:
+        return super().body() | ({} if self.job_id is None else {"job_id": self.job_id})
 
 
 class BackupNotFound(ServiceError):

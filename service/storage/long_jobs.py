@@ -47,7 +47,7 @@ class JobStore:
     async def insert(self, job: Document, beside: Sequence[tuple[str, Document]] = ()) -> None:
         """Stores a queued job, and `beside` it records of other collections of the system, all or nothing.
 
-        Raises ProjectBusy where the project has an open job.
+        Raises ProjectBusy, with the id of the other one, where the project has an open job.
         """
         system = self._jobs.database
 
@@ -59,7 +59,11 @@ class JobStore:
         try:
             await in_transaction(self._client, write)
         except DuplicateValue:
-            raise ProjectBusy("The project has another job that has not ended") from None
+            raise await self._busy(job["project_id"]) from None
+
+    async def _busy(self, project_id: str) -> ProjectBusy:
+        other = await self.find({"project_id": project_id, "open": True}) or {}
+        return ProjectBusy("The project has another job that has not ended", job_id=other.get("_id"))
 
     async def find(self, match: Document) -> Document | None:
         return await Records(self._jobs).find(match)
@@ -93,6 +97,11 @@ class JobStore:
                 projection={"state": 1},
             )
         return found["state"] if found else None
+
+    async def keep_result(self, job_id: str, result: Document, session: ClientSession) -> None:
+        """Stores the result before the end of the job, in the transaction that it comes from."""
+        with translated("keep a job"):
+            await self._jobs.update_one({"_id": job_id}, {"$set": {"result": result}}, session=session)
 
     async def end(self, job_id: str, holder: str, outcome: Document) -> bool:
         """Stores the outcome of a job that `holder` has run. Returns False where another process has it."""

@@ -10,7 +10,7 @@ from service.domain.portable.backups import BackupFolder, abandon_backup, find_w
 from service.domain.portable.cloning import clone_project
 from service.domain.portable.jobs import JobKind, JobRunner, Progress
 from service.domain.portable.reading import BackupFile
-from service.domain.portable.restoring import Choices, Restored, free_id, restore_project
+from service.domain.portable.restoring import Choices, Restored, RestoringJob, free_id, restore_project
 from service.domain.portable.taking import Taken, Wanted, describe_taken, take_backup
 from service.domain.portable.targets import FileTarget
 from service.domain.portable.verifying import check_content, check_maker
@@ -78,20 +78,34 @@ class PortableKinds:
         return {"backup_id": backup["_id"]}
 
     async def _restore(self, job: Document, progress: Progress) -> Document:
-        await free_id(self._portable, job["project_id"], job["_id"])
+        if (result := await self._find_result(job, job["project_id"])) is not None:
+            return result
         backup = await find_whole(self._backups, job["params"]["backup_id"])
-        choices = Choices(**job["params"]["choices"], holder=job["_id"])
+        choices = Choices(**job["params"]["choices"], job=self._keep(job))
         with await open_file(self._backups, backup) as found:
             progress.totals = _count(found)
             return _show(await restore_project(self._portable, found, job["project_id"], choices, progress.advance))
 
     async def _clone(self, job: Document, progress: Progress) -> Document:
         params = job["params"]
-        await free_id(self._portable, params["id"], job["_id"])
-        choices = Choices(**params["choices"], holder=job["_id"])
+        if (result := await self._find_result(job, params["id"])) is not None:
+            return result
+        choices = Choices(**params["choices"], job=self._keep(job))
         wanted = Wanted(job["project_id"], is_empty=params["is_empty"])
         progress.totals = await estimate_records(self._portable.databases.project(job["project_id"]))
         return _show(await clone_project(self._portable, wanted, params["id"], choices, progress.advance))
+
+    async def _find_result(self, job: Document, project_id: str) -> Document | None:
+        """The result of an earlier run that made the project visible; else what that run left is dropped."""
+        if "result" not in job:
+            await free_id(self._portable, project_id, job["_id"])
+        return job.get("result")
+
+    def _keep(self, job: Document) -> RestoringJob:
+        async def keep(session: ClientSession, restored: Restored) -> None:
+            await self._backups.jobs.keep_result(job["_id"], _show(restored), session)
+
+        return RestoringJob(job["_id"], keep)
 
 
 def build_runner(backups: BackupFolder) -> JobRunner:

@@ -7,7 +7,7 @@ the backup's version to the present one. 5. One transaction puts the project int
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -33,11 +33,19 @@ from service.storage.reservations import RENEW_SECONDS, Reservation
 
 
 @dataclass(frozen=True, slots=True)
+class RestoringJob:
+    """The job that restores a project. `keep` stores the outcome, in the transaction that makes the project visible."""
+
+    id: str
+    keep: Callable[[ClientSession, "Restored"], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
 class Choices:
     """`accepts_foreign` takes a backup of another SECRET_KEY, `with_keys` its API keys too.
 
     `with_secrets` and `name` are of a copy, which has another id: it keeps secrets of providers, and has that name.
-    A job is the `holder` of the id meanwhile, and its copy has no API keys, for a job shows none.
+    The copy of a `job` has no API keys, for a job shows none.
     """
 
     accepts_foreign: bool = False
@@ -46,7 +54,7 @@ class Choices:
     is_dry_run: bool = False
     with_secrets: bool = False
     name: str | None = None
-    holder: str | None = None
+    job: RestoringJob | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +82,13 @@ async def restore_project(
 ) -> Restored:
     """Under another id than it had, the project is a copy, which sends no mail. `action` is that of the audit entry.
 
-    Raises Conflict where the id is taken; BackupDamaged, BackupForeign, BackupTooNew, RestoreInvalid."""
+    Raises Conflict where the id is taken; BackupDamaged, BackupForeign, BackupTooNew, RestoreInvalid.
+    """
     project, needs = await _judge(portable, backup, project_id, choices, advance)
     if choices.is_dry_run:
         return Restored(project_id, needs, backup.manifest.left_out)
     database = portable.databases.project(project_id)
-    reservation = Reservation(portable.databases, project_id, choices.holder or secrets.token_hex(8))
+    reservation = Reservation(portable.databases, project_id, choices.job.id if choices.job else secrets.token_hex(8))
     if await reservation.is_free() and await database.is_there():
         raise Conflict(f"The database {database.database.name} is there without a project; drop it first")
     rewriting = _choose_rewriting(portable, backup, project_id)
@@ -88,9 +97,17 @@ async def restore_project(
         await portable.migrations.complete(database, backup.manifest.project_version)
         if (found := portable.projects.opened(project.record)).settings.realtime_users:
             await keep_images_of_users(found)
-        await _publish(portable, reservation, project, _describe(action, project, backup, filled))
+        restored = Restored(project_id, needs, backup.manifest.left_out, filled.rejected, project.new_keys)
+        act = _describe(action, project, backup, filled)
+
+        async def note(session: ClientSession) -> None:
+            await portable.audit.record(session, act)
+            if choices.job is not None:
+                await choices.job.keep(session, restored)
+
+        await reservation.publish(project.record, project.keys, note)
     portable.projects.forget_all()
-    return Restored(project_id, needs, backup.manifest.left_out, filled.rejected, project.new_keys)
+    return restored
 
 
 def _choose_rewriting(portable: Portable, backup: BackupFile, project_id: str) -> Rewriting:
@@ -122,7 +139,7 @@ async def _judge(
     else:
         secrets_too = choices.with_secrets
         project = make_copy(text, portable.secret_box, project_id, name=choices.name, with_secrets=secrets_too)
-        project = project if choices.holder is None else replace(project, keys=[], new_keys=None)
+        project = project if choices.job is None else replace(project, keys=[], new_keys=None)
     try:
         portable.projects.opened(project.record)
     except ConfigurationError as error:
@@ -165,10 +182,3 @@ def _describe(action: Action, project: RestoredProject, backup: BackupFile, fill
     figures = {"taken_at": manifest.taken_at, "documents": filled.documents, "rejected": len(filled.rejected)}
     target = Target("project", project_id, project.record["name"])
     return Act(action, target, project_id, compare({}, source | figures), is_new=True)
-
-
-async def _publish(portable: Portable, reservation: Reservation, project: RestoredProject, act: Act) -> None:
-    async def note(session: ClientSession) -> None:
-        await portable.audit.record(session, act)
-
-    await reservation.publish(project.record, project.keys, note)

@@ -10,9 +10,10 @@ from service.domain.mail_flows.routes import MailRoutes
 from service.domain.portable.cloning import clone_project
 from service.domain.portable.restoring import Choices, Restored
 from service.domain.portable.taking import Wanted
-from service.domain.projects.secrets import place_of_totp
+from service.domain.projects.secrets import SecretBox, place_of_totp
 from service.errors import Conflict
 from service.mail.servers import read_server
+from service.schema.values import now
 from service.services import Services
 from tests.conftest import Api
 from tests.domain.portable.site import BOOKS, forms, portable_of, records, use_fully
@@ -109,6 +110,18 @@ async def test_an_authenticator_app_of_a_user_is_the_same_under_the_other_id(use
     _, copy = await clone(services, used)
     totp = (copy.database["users"].find_one({}) or {})["totp"]
     assert box.open(totp["sealed"], place_of_totp(COPY, factor_id)) == "JBSWY3DPEHPK3PXP"
+
+
+async def test_g14_an_app_that_no_secret_key_here_opens_stays_and_lets_no_user_in(used: Api) -> None:
+    """Such a factor comes with a backup of another deployment."""
+    totp: dict[str, Any] = {"id": "f" * 24, "name": "phone", "step": 0, "created_at": now(), "last_used_at": now()}
+    sealed = SecretBox(b"o" * 32).seal("JBSWY3DPEHPK3PXP", place_of_totp(used.project.id, totp["id"]))
+    used.database["users"].update_one({}, {"$set": {"totp": {**totp, "sealed": sealed}}})
+    asked = await used.login()
+    assert asked.json()["code"] == "mfa_required"
+    proof = {"flow_id": asked.json()["flow_id"], "totp": "123456"}
+    refused = await used.request("POST", "/auth-collections/login-factor", json=proof)
+    assert (refused.status_code, refused.json()["code"]) == (401, "invalid_factor")
 
 
 async def test_an_empty_copy_has_the_schemas_and_no_record(used: Api, services: Services) -> None:

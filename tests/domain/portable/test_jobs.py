@@ -61,8 +61,9 @@ async def succeed(_: Json, progress: Progress) -> Json:
 
 async def test_a_project_has_one_open_job_until_it_has_ended(jobs: JobStore) -> None:
     job_id = await begin(jobs)
-    with pytest.raises(ProjectBusy):
+    with pytest.raises(ProjectBusy) as caught:
         await begin(jobs)
+    assert caught.value.body()["job_id"] == job_id
     kind = Kind(jobs, succeed)
     await kind.runner.run_waiting()
     job = await find(jobs, job_id)

@@ -1,5 +1,6 @@
 """Backups, restores, clones and their jobs over the Admin API: they are begun, run by the leader, followed and cancelled."""
 
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,12 @@ from pymongo import MongoClient
 from faults.waiting import until
 from service.domain.portable import backups as portable_backups
 from service.domain.portable.job_kinds import build_runner
+from service.domain.portable.jobs import describe_job
+from service.domain.projects import deletion
+from service.errors import Unavailable
 from service.schema.values import now
 from service.services import Services
+from service.storage.reservations import Reservation
 from tests.conftest import Api, MakeApi
 from tests.web.operators.conftest import Console, Join
 
@@ -126,6 +131,52 @@ async def test_a_project_is_restored_from_a_backup_that_outlived_it(
     job = await ended(owner, services, begun.json()["job"])
     assert (job["state"], job["result"]["needs"]) == ("done", []), job
     assert (await api.login()).status_code == 200
+
+
+@pytest.mark.parametrize("is_published", [False, True])
+async def test_g3_a_clone_that_lost_its_process_is_made_once(
+    owner: Console,
+    api: Api,
+    services: Services,
+    system: System,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_published: bool,
+) -> None:
+    """Its process dies before or after the last write; another one goes on when the lease has run out."""
+    plain = Reservation.publish
+
+    async def publish(*arguments: Any) -> None:
+        monkeypatch.setattr(Reservation, "publish", plain)
+        if is_published:
+            await plain(*arguments)
+        # Nothing is dropped then, as nothing is after a kill.
+        monkeypatch.setattr(Reservation, "release", _keep_all)
+        raise Unavailable
+
+    released = Reservation.release
+    monkeypatch.setattr(Reservation, "publish", publish)
+    job = describe_job("clone", api.project.id, {"id": "a-clone", "is_empty": False, "choices": {}})
+    await services.backups.jobs.insert(job)
+
+    async def is_lost() -> bool:
+        with suppress(Unavailable):
+            await build_runner(services.backups).run_waiting()
+        return Reservation.release is _keep_all
+
+    await until(is_lost)
+    monkeypatch.setattr(Reservation, "release", released)
+    monkeypatch.setattr(deletion, "QUIET_SECONDS", 0.0)
+    await until(lambda: system["jobs"].find_one({"attempt": 1, "open": True}) is not None)
+    system["jobs"].update_one({}, [{"$set": {"until": {"$subtract": ["$$NOW", 1]}}}])
+    found = await ended(owner, services, {"id": job["_id"]})
+    assert (found["state"], found["result"]["project_id"], found["attempt"]) == ("done", "a-clone", 2), found
+    assert system["projects"].count_documents({"_id": "a-clone", "deleting": {"$exists": False}}) == 1
+    assert system["audit"].count_documents({"action": "project.cloned"}) == 1
+
+
+async def _keep_all(_: Reservation) -> bool:
+    return False
 
 
 async def test_a_job_that_fails_says_why_and_leaves_no_file(
