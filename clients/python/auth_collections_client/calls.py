@@ -48,7 +48,7 @@ class Settings:
     log: Callable[[LogRecord], object] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.url.startswith(("http://", "https://")):
+        if not str(self.url).startswith(("http://", "https://")):
             raise ConfigurationError("The URL of the service begins with https:// or http://.")
         check_secret(self.key, "key")
         if not self.url.partition("//")[2].strip("/"):

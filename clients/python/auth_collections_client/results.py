@@ -34,6 +34,7 @@ class UserRecord(Generic[U]):
     claims: Mapping[str, Any] | None = None
     last_sign_in_at: Time | None = None
     version: int | None = None
+    anonymous: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,17 @@ def read_document(answer: Mapping[str, Any], read: Callable[[Any], D] = _same) -
 
 def read_user(answer: Mapping[str, Any], etag: str | None = None) -> UserRecord[Any]:
     """Returns the user of an answer; its version stands in the `ETag`. Raises KeyError where it has no id."""
-    names = ("email", "data", "updated_at", "email_verified", "roles", "disabled", "claims", "last_sign_in_at")
+    names = (
+        "email",
+        "data",
+        "updated_at",
+        "email_verified",
+        "roles",
+        "disabled",
+        "claims",
+        "last_sign_in_at",
+        "anonymous",
+    )
     known = {name: answer.get(name) for name in names}
     return UserRecord(**known, id=answer["id"], created_at=answer.get("created_at", ""), version=read_version(etag))
 

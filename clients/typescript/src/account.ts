@@ -37,6 +37,8 @@ export function makeAccount({ own, ask: askOf, signIn }: Parts): Body {
   }
 
   return {
+    signupAnonymous: (data: Body = {}, options?: CallOptions) => signIn("/signup-anonymous", data, options),
+    upgrade: (email: string, password?: string, options?: CallOptions) => signIn("/user/upgrade", { email, password }, options, "user"),
     async loginByMail(email: string, { redirect_to, locale, create, ...options }: Options = {}) {
       // Without a verifier the mail has a code and no link.
       const canVerify = redirect_to !== undefined || verifiers.canKeep;

@@ -8,8 +8,9 @@ import type { CallOptions } from "./transport.js";
 
 export interface User<D> {
   id: Id<"users">;
-  /** Present where the caller may read it: in one's own account, and for servers. */
+  /** Present where the caller may read it: in one's own account, and for servers. An anonymous user has null. */
   email: string;
+  anonymous?: boolean;
   data: D;
   created_at: Time;
   updated_at?: Time;
@@ -85,6 +86,10 @@ type RedirectOptions = { redirect_to?: string; stay?: boolean } & CallOptions;
 
 export interface AuthCalls<S extends AnySchema> {
   signup(fields: { email: string; password: string } & S["users"]["create"], options?: FileOptions): Promise<SignIn<S["users"]["data"]>>;
+  /** A user without an address, whose data are of no form: files come later. */
+  signupAnonymous(data?: Partial<S["users"]["create"]>, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
+  /** Gives an anonymous user an account; its id, its data and its documents stay. */
+  upgrade(email: string, password?: string, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
   login(email: string, password: string, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
   loginFactor(flow_id: string, proof: FactorProof, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
   loginByMail(email: string, options?: { create?: boolean } & MailOptions): Promise<MailSent>;
@@ -94,7 +99,7 @@ export interface AuthCalls<S extends AnySchema> {
   forgotPassword(email: string, options?: MailOptions): Promise<Mailed>;
   resetPassword(proof: MailProof & { password: string; factor?: FactorProof }, options?: CallOptions): Promise<void>;
   changeEmail(email: string, options?: MailOptions): Promise<Mailed>;
-  methods(options?: CallOptions): Promise<{ password: boolean; email: boolean; passkey: boolean; providers: { id: string; name: string }[] }>;
+  methods(options?: CallOptions): Promise<{ password: boolean; email: boolean; passkey: boolean; anonymous?: boolean; providers: { id: string; name: string }[] }>;
   /** Goes to the provider, unless `stay`; returns the address. */
   loginProvider(provider: string, options?: RedirectOptions): Promise<string>;
   completeRedirect(url?: string, options?: { allowTokenInUrl?: boolean } & CallOptions): Promise<

@@ -13,7 +13,7 @@ const BASE = "/auth-collections";
 /** Calls of `account.ts`. */
 const LATER =
   "loginByMail loginProvider linkProvider confirmLink verifyEmail forgotPassword resetPassword changeEmail changePassword deleteUser " +
-  "stepUp sessions endSession endOtherSessions events factors addTotp confirmTotp renameFactor removeFactor recoveryCodes identities unlink";
+  "stepUp sessions endSession endOtherSessions events factors addTotp confirmTotp renameFactor removeFactor recoveryCodes identities unlink signupAnonymous upgrade";
 /** What a sign-in needs next, by the code of its refusal. */
 const NEXT: Record<string, string> = { mfa_required: "factor", mfa_enrolment_required: "enrol" };
 

@@ -61,7 +61,7 @@ export function write(data: object, wrap: (data: object) => unknown, { onProgres
 function append(form: FormData, field: string, file: Blob | { name: string; content: Blob }): void {
   if (!(file instanceof Blob)) form.append(field, file.content, file.name);
   else if (file instanceof File) form.append(field, file, file.name);
-  else throw new ConfigurationError(`The file of ${field} needs a name: send a File, or {name, content}`);
+  else throw new ConfigurationError(`The file of ${field} needs a name: {name, content}`);
 }
 
 /** The header of a condition on the stored version: a document's `version`, or an ETag. */

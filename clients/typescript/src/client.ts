@@ -41,7 +41,7 @@ const cores = new WeakMap<object, Core>();
 
 export function coreOf(client: object): Core {
   const core = cores.get(client);
-  if (!core) throw new ConfigurationError("This is no client that createClient made");
+  if (!core) throw new ConfigurationError("createClient made no such client");
   return core;
 }
 

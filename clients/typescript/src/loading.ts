@@ -7,6 +7,6 @@ export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   return () =>
     (loading ??= load().catch(() => {
       loading = undefined;
-      throw new TransportError({ code: "network", message: "A part of this client could not be loaded" });
+      throw new TransportError({ code: "network", message: "A part of the client did not load" });
     }));
 }

@@ -24,7 +24,7 @@ export function readClaims(token: string): Claims {
     const text = atob(token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"));
     return JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (each) => each.charCodeAt(0))));
   } catch {
-    throw new ConfigurationError("The access token cannot be read");
+    throw new ConfigurationError("The token is no JWT");
   }
 }
 
@@ -98,7 +98,7 @@ export class Sessions implements Credential {
 
   /** The store, where a sign-in may keep what it gets. */
   require(): SessionStore {
-    if (this.token) throw new ConfigurationError("A client made with a token has no session of its own");
+    if (this.token) throw new ConfigurationError("A client with a token has no session");
     if (!this.store) throw new ConfigurationError("Outside a page, createClient needs a `session` to keep a sign-in");
     if (this.store.readOnly) throw new ConfigurationError("The store of the session is readOnly");
     return this.store;

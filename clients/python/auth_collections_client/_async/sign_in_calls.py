@@ -31,6 +31,10 @@ class AsyncSignIns(AsyncFlows):
         )
         return await self._sign_in(call)
 
+    async def signup_anonymous(self, data: Mapping[str, Any] | None = None, **options: Unpack[Options]) -> SignIn:
+        """Makes a user without an address. The project has them with `ANONYMOUS`."""
+        return await self._login("signup-anonymous", data or {}, options)
+
     async def login(self, email: str, password: str, **options: Unpack[Options]) -> SignIn:
         return await self._login("login", {"email": email, "password": password}, options)
 

@@ -49,6 +49,11 @@ class Account(SignIns, Generic[U]):
         self._keeper.announce("user_changed", self._keeper.read())
         return _record(answer)
 
+    def upgrade(self, email: str, password: str | None = None, **options: Unpack[Options]) -> SignIn:
+        """Gives an anonymous user an account; its id, its data and its documents stay."""
+        body = present({"email": email, "password": password})
+        return self._sign_in(post(f"{USER}/upgrade", body, options=options), replaces=True)
+
     def change_password(self, old: str | None, new: str, **options: Unpack[Options]) -> SignIn:
         """Sets another password. All sessions end, and a new one takes the place of this one."""
         body = present({"current_password": old, "password": new})

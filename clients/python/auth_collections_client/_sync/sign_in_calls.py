@@ -32,6 +32,10 @@ class SignIns(Flows):
         )
         return self._sign_in(call)
 
+    def signup_anonymous(self, data: Mapping[str, Any] | None = None, **options: Unpack[Options]) -> SignIn:
+        """Makes a user without an address. The project has them with `ANONYMOUS`."""
+        return self._login("signup-anonymous", data or {}, options)
+
     def login(self, email: str, password: str, **options: Unpack[Options]) -> SignIn:
         return self._login("login", {"email": email, "password": password}, options)
 
