@@ -36,7 +36,7 @@ def confine() -> int:
     # No rule follows, so nothing is allowed.
     found = _check(library.syscall(CREATE_RULESET, ruleset, ctypes.c_size_t(len(ruleset)), 0))
     try:
-        _check(library.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        _check(library.prctl(PR_SET_NO_NEW_PRIVS, *map(ctypes.c_ulong, (1, 0, 0, 0))))
         _check(library.syscall(RESTRICT_SELF, found, 0))
     finally:
         os.close(found)
