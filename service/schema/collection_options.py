@@ -62,9 +62,14 @@ def read_key(key: str) -> tuple[str, bool]:
 
 
 def check_compounds(options: CollectionOptions, fields: Fields) -> Iterator[Violation]:
-    """All that is wrong with the compound keys and indexes of a collection of `fields`."""
-    yield from _check_lists("unique", options.unique)
-    yield from _check_lists("indexes", options.indexes)
+    """All that is wrong with the compound keys and indexes of a collection of `fields`.
+
+    A list that is too long is refused for that alone: a body has room for 200,000 of them.
+    """
+    listed = [*_check_lists("unique", options.unique), *_check_lists("indexes", options.indexes)]
+    if listed:
+        yield from listed
+        return
     for place, name in _named("unique", options.unique):
         yield from _check_name(place, name, fields.get(name), UNIQUE_KINDS)
     for place, key in _named("indexes", options.indexes):
@@ -80,12 +85,14 @@ def check_compounds(options: CollectionOptions, fields: Fields) -> Iterator[Viol
 def _check_lists(option: str, compounds: Sequence[Names]) -> Iterator[Violation]:
     if len(compounds) > MAX_COMPOUNDS:
         yield Violation(("body", option), f"At most {MAX_COMPOUNDS} lists of fields", "too_long")
+        return
     seen = set[frozenset[str] | Names]()
     for number, keys in enumerate(compounds):
-        names = [read_key(key)[0] if option == "indexes" else key for key in keys]
+        names = [read_key(key)[0] if option == "indexes" else key for key in keys[: MAX_COMPOUND_FIELDS + 1]]
         if not 2 <= len(names) <= MAX_COMPOUND_FIELDS or len(set(names)) < len(names):
             msg = f"Must name 2 to {MAX_COMPOUND_FIELDS} different fields"
             yield Violation(("body", option, number), msg, "compound_fields")
+            continue
         identity = frozenset(names) if option == "unique" else canonical(keys)
         if identity in seen:
             yield Violation(("body", option, number), "Another list of fields means the same", "duplicate")

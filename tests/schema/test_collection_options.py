@@ -71,6 +71,12 @@ def test_lists_and_indexes_have_bounds() -> None:
     assert [each.type for each in check_indexes(full, read_options({"unique": pairs[:2]}))] == ["too_long"]
 
 
+@pytest.mark.parametrize("lists", [[[]] * 200_000, [["x"] * 200_000], [[f"f{number}"] for number in range(9)]])
+def test_of_lists_past_a_bound_one_fault_is_named(lists: list[list[str]]) -> None:
+    found = check_indexes(FIELDS, read_options({"unique": lists}))
+    assert [each.type for each in found] == ["too_long" if len(lists) > MAX_COMPOUNDS else "compound_fields"]
+
+
 def test_a_unique_compound_holds_the_types_of_its_fields() -> None:
     (*_, index) = indexes(FIELDS, read_options({"unique": [["board_id", "due"]]}))
     assert index.unique
