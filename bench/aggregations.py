@@ -18,11 +18,11 @@ from bench.figures import Figure, Goal
 from bench.population import BATCH
 from bench.processes import Server
 from bench.sides import mongodb_process
+from service.domain.aggregations.runs import read_rows
 from service.query.aggregate.bind import bind_aggregation
 from service.query.aggregate.grammar import read_aggregation
 from service.query.aggregate.plan import FAST, command
-from service.query.aggregate.rows import read_rows
-from service.query.document_shape import DocumentShape
+from service.query.shapes import DocumentShape
 from service.schema.fields import parse
 from service.settings import Settings
 

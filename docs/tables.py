@@ -43,7 +43,7 @@ from service.domain.limits import policies
 from service.domain.projects.providers import ProviderSettings
 from service.domain.projects.settings import ProjectSettings, read_project_settings
 from service.observe import metrics
-from service.server.refusals import REFUSALS
+from service.server.answers import REFUSALS
 from service.settings import Settings
 from service.web.http.render import HTTP_CODES
 from service.web.openapi.endpoint import IN_PROJECT

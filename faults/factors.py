@@ -6,8 +6,8 @@ from typing import Any
 
 from faults.commands import KEY
 from service.app import Application
-from service.domain.accounts import totp
-from service.domain.accounts.recovery_codes import hash_codes, new_codes
+from service.domain.accounts import factor_codes
+from service.domain.accounts.factor_codes import hash_codes, new_codes
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox, place_of_totp
 from service.domain.sessions.pending import Recognized
@@ -39,7 +39,7 @@ class Holders:
 
     async def make_totp(self) -> Bodies:
         secret, _, flows = await self._make()
-        code = totp.code_at(secret, time.time())
+        code = factor_codes.code_at(secret, time.time())
         return PATH, [{"flow_id": flow_id, "totp": code} for flow_id in flows]
 
     async def make_recovery_code(self) -> Bodies:
@@ -48,7 +48,7 @@ class Holders:
 
     async def _make(self) -> tuple[str, list[str], list[str]]:
         """The secret of an app, recovery codes, and flows of sign-ins that wait for one of them."""
-        project, secret, codes, moment = self._project, totp.new_secret(), new_codes(), now()
+        project, secret, codes, moment = self._project, factor_codes.new_secret(), new_codes(), now()
         email = f"holder{next(NUMBERS)}@example.com"
         user = await project.users.insert(NewUser(email, email, {}))
         factor = Factor(new_id(), TOTP, "phone", moment, moment)

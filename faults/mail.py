@@ -27,8 +27,8 @@ from faults.mail_server import Handed, mail_server
 from faults.processes import make_key
 from faults.waiting import waiting_for
 from service.domain.mail_flows.outbox import Outbox, Timing
+from service.domain.mail_flows.outgoing import read_routes
 from service.domain.mail_flows.purposes import Purpose
-from service.domain.mail_flows.routes import read_routes
 from service.domain.projects.secrets import SecretBox
 from service.embedded.mongod import embedded_mongodb
 from service.services import Services, build_services

@@ -8,7 +8,7 @@ import httpx2
 from faults.commands import KEY
 from faults.processes import headers
 from service.app import Application
-from service.domain.mail_flows.contents import Contents, open_contents
+from service.domain.mail_flows.outgoing import Contents, open_contents
 from service.domain.projects.secrets import SecretBox
 from service.settings import Settings
 

@@ -13,7 +13,7 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from service.embedded.binary import mongod_binary
+from service.embedded.folder import mongod_binary
 
 NAME = "faults"
 ELECTION_MS = 1_000

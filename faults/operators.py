@@ -24,7 +24,7 @@ from faults.in_process import running
 from faults.operator_kills import FAULTS, kill_writers
 from faults.processes import running_service
 from service.app import Application
-from service.domain.accounts.totp import code_at
+from service.domain.accounts.factor_codes import code_at
 from service.domain.operators.invitations import make_bootstrap
 from service.embedded.mongod import embedded_mongodb
 from service.storage.operator_records import OperatorDatabase

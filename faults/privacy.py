@@ -23,8 +23,7 @@ import typer
 from faults.in_process import running
 from faults.processes import headers, make_key
 from faults.restarts import UNLIMITED
-from service.domain.mail_flows.codes import name_account
-from service.domain.mail_flows.counts import count_mail
+from service.domain.mail_flows.codes import count_mail, name_account
 from service.embedded.mongod import embedded_mongodb
 from service.services import Services
 from service.storage.account_states import AccountState

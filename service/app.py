@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Lifespan
 
-from service.domain.traffic.ring import Ring
-from service.domain.traffic.tally import Tally
+from service.domain.traffic.tally import Ring, Tally
 from service.observe.logging import configure_logging
 from service.process import turn_on_collector
 from service.services import Services, build_services

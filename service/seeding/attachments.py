@@ -13,8 +13,7 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.documents import Documents
 from service.domain.documents.reader import Engine
 from service.domain.files.files import Files, Submission
-from service.domain.files.intake import DocumentFields
-from service.domain.files.parts import DataPart, FilePart, FormParts
+from service.domain.files.intake import DataPart, DocumentFields, FilePart, FormParts
 from service.domain.projects.lookup import Project
 from service.errors import ConfigurationError, FileNotFound
 from service.schema.fields import Fields

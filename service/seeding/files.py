@@ -9,7 +9,7 @@ from typing import Any
 from service.domain.access.caller import UserCaller
 from service.domain.accounts import Accounts
 from service.domain.accounts.profile import change_profile, find_uploads
-from service.domain.files import parts
+from service.domain.files import intake
 from service.domain.files.files import Files
 from service.domain.profiles.profiles import JudgedProfile, ProfileDraft
 from service.domain.projects.lookup import Project
@@ -73,8 +73,8 @@ class FileSeeder:
         self.report.created(KIND, name)
 
     async def _upload(self, caller: UserCaller, entry: SeedFile) -> None:
-        async def form() -> parts.FormParts:
-            yield parts.FilePart(entry.field, entry.path.name, read_pieces(self.folder / entry.path))
+        async def form() -> intake.FormParts:
+            yield intake.FilePart(entry.field, entry.path.name, read_pieces(self.folder / entry.path))
 
         async def no_fields(_: dict[str, Any]) -> JudgedProfile:
             """There is no part `data` to check."""

@@ -11,11 +11,9 @@ import service.server.internals  # noqa: F401 - fails if this file does not fit 
 from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
 from service.domain.steps import stop_steps
 from service.fast.write_buffer import WriteBuffer
+from service.server.answers import SendRate, StreamConnection, render_refusal
 from service.server.connections import ConnectionRegister
 from service.server.live_socket import LiveSocket, limit_send_buffer
-from service.server.refusals import render_refusal
-from service.server.send_rate import SendRate
-from service.server.stream_connection import StreamConnection
 from service.server.timeouts import ConnectionTimeouts
 from service.web.asgi.deadlines import STOPPING
 from service.web.realtime.sockets import EVENTS_EXTENSION, PATH

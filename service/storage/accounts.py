@@ -1,4 +1,4 @@
-"""An account as its transaction reads it, and its change: the user, and all fields beside `data`."""
+"""An account as its transaction reads it, and its change: the user, and all fields beside `data`. Owners of addresses."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.factors import Factor, read_listed
 from service.storage.identities import OwnIdentity, read_identity
-from service.storage.users import Identity, StoredUser, read_user
+from service.storage.users import STATE, Identity, StoredUser, read_user
 
 # The begin of a hash. A text of another form matches no password, such as the address of a provider's user.
 HASH = re.compile(r"\$(?:2|argon2|scrypt\$|fbscrypt\$|pbkdf2-)")
@@ -123,3 +123,17 @@ def read_account(database: ProjectDatabase, record: Document) -> Account:
         subject=record.get("oauth_id"),
         stored=record,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOwner:
+    """The user with an address."""
+
+    id: str
+    email: str
+    is_confirmed: bool
+
+
+async def find_address_owner(database: ProjectDatabase, email: str) -> AddressOwner | None:
+    record = await database.records("users").find({"email": email}, {"email": 1, **STATE})
+    return None if record is None else AddressOwner(record["_id"], record["email"], read_state(record).is_confirmed)

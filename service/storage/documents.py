@@ -10,6 +10,7 @@ from service.schema.indexes import Index
 from service.schema.operations import Operations
 from service.schema.values import now
 from service.schema.versions import Versions
+from service.storage.client import Document
 from service.storage.collections import match_held, mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.document_sizes import room_for
@@ -231,3 +232,22 @@ def read_document(record: Mapping[str, Any]) -> StoredDocument:
     return StoredDocument(
         record["_id"], record["data"], record["created_at"], record["updated_at"], record.get("version", 0)
     )
+
+
+Reference = tuple[str, str]
+
+
+async def missing(database: ProjectDatabase, wanted: Mapping[str, set[str]]) -> set[Reference]:
+    """The (collection, id) of {collection: ids} that name no record. Collections are named as MongoDB has them."""
+    if not wanted:
+        return set()
+    (first, ids), *others = wanted.items()
+    unions = ({"$unionWith": {"coll": name, "pipeline": _named(name, found)}} for name, found in others)
+    size = sum(map(len, wanted.values()))
+    rows = await database.records(first).aggregate([*_named(first, ids), *unions], size=size)
+    every = {(name, each) for name, found in wanted.items() for each in found}
+    return every - {(row["in"], row["_id"]) for row in rows}
+
+
+def _named(collection: str, ids: set[str]) -> list[Document]:
+    return [{"$match": {"_id": {"$in": sorted(ids)}}}, {"$project": {"in": {"$literal": collection}}}]

@@ -27,7 +27,7 @@ from service.storage.flows import ensure_flow_indexes
 from service.storage.layout import FOREIGN_HASH, MIGRATIONS, PROFILE, USERS
 from service.storage.leases import Leases
 from service.storage.long_jobs import ensure_job_indexes
-from service.storage.operator_indexes import ensure_operator_indexes
+from service.storage.operator_records import ensure_operator_indexes
 from service.storage.records import translated
 from service.storage.server_settings import expire_images
 from service.storage.usage import ensure_usage_indexes

@@ -11,8 +11,7 @@ from pymongo import DESCENDING, UpdateOne
 from service.bounds import MAX_OPERATOR_SESSIONS
 from service.storage.client import Document
 from service.storage.databases import Databases
-from service.storage.operator_indexes import OPERATORS, SESSIONS, TOKENS
-from service.storage.operator_records import OperatorDatabase, created
+from service.storage.operator_records import OPERATORS, SESSIONS, TOKENS, OperatorDatabase, created
 from service.storage.records import translated
 
 FULL = "full"

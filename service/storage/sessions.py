@@ -5,15 +5,18 @@ operator_id?}.
 The TTL index only cleans up; the stored time decides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from pymongo import UpdateOne
 
 from service.bounds import MAX_LISTED_SESSIONS
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.layout import SESSIONS
-from service.storage.records import Records
+from service.storage.records import Records, translated
 
 LIST_SECONDS = 2.0
 # The methods of a user who was not recognized.
@@ -115,3 +118,24 @@ def read_session(record: Document) -> Session:
         count=record["count"],
         operator_id=record.get("operator_id"),
     )
+
+
+# The driver takes 5 ms of the event loop to encode so many updates.
+WRITTEN_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Each of `fields` of the record `id` has at least the value given here."""
+
+    id: str
+    fields: Mapping[str, Any]
+
+
+async def note_sightings(database: ProjectDatabase, collection: str, sightings: Sequence[Sighting]) -> None:
+    """Sends one command for each WRITTEN_AT_ONCE sightings. A record that is gone is not made again."""
+    for start in range(0, len(sightings), WRITTEN_AT_ONCE):
+        some = sightings[start : start + WRITTEN_AT_ONCE]
+        writes = [UpdateOne({"_id": each.id}, {"$max": each.fields}) for each in some]
+        with translated(f"note {collection}"):
+            await database.database[collection].bulk_write(writes, ordered=False)

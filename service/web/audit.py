@@ -8,9 +8,8 @@ from starlette.requests import Request
 from typing_extensions import TypedDict
 
 from service.domain.access.caller import AdminCaller, OperatorCaller
-from service.domain.audit.actions import Action, is_action
+from service.domain.audit.actions import Action, is_action, show_entry
 from service.domain.audit.audit import AuditPage
-from service.domain.audit.entries import show_entry
 from service.domain.audit.origin import ActorKind
 from service.domain.permissions import Access
 from service.errors import QueryTooSlow
@@ -23,7 +22,7 @@ from service.web.http.render import Json
 from service.web.openapi import shapes
 from service.web.openapi.declaration import Parameter, Schema, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
-from service.web.openapi.pages import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS, TIME
+from service.web.openapi.lists import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS, TIME
 from service.web.openapi.shapes import Time, WholeNumber
 
 MAX_ID = 200

@@ -19,7 +19,7 @@ from service.web.auth.authenticate import Credential
 from service.web.collections.bodies import CONFLICT, FieldDefinition, SchemaFindings, findings_view
 from service.web.collections.endpoints import CHANGE_ANSWER_SECONDS
 from service.web.http.json_body import RequestWith, read_form
-from service.web.http.query_flags import read_flags
+from service.web.http.query_values import read_flags
 from service.web.http.render import Json
 from service.web.openapi.declaration import TEXT, ErrorExample, Parameter, Success, Tag
 from service.web.openapi.endpoint import endpoint

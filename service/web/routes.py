@@ -36,7 +36,7 @@ from service.web.projects import keys as project_keys
 from service.web.projects import mail as project_mail
 from service.web.projects import providers as project_providers
 from service.web.projects import settings as project_settings
-from service.web.realtime import endpoints as realtime
+from service.web.realtime import sockets as realtime
 from service.web.sessions import endpoints as sessions
 from service.web.sessions import introspection
 from service.web.sign_in import captcha, identities, posted, tokens

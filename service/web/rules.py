@@ -19,7 +19,7 @@ from service.errors import CollectionNotFound, DocumentNotFound, RuleTestsFailed
 from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.http.json_body import RequestWith, read_form, read_object
-from service.web.http.query_flags import read_flags
+from service.web.http.query_values import read_flags
 from service.web.http.render import Json
 from service.web.openapi.declaration import TEXT, ErrorExample, Parameter, Schema, Success, Tag
 from service.web.openapi.endpoint import KeyUse, endpoint

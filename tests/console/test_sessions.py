@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from pymongo import MongoClient
 from pymongo.collection import Collection
 
-from service.domain.accounts.totp import code_at
+from service.domain.accounts.factor_codes import code_at
 from tests.console.conftest import PASSWORD, PROJECT, Console, find_faults, needs_console
 
 pytestmark = needs_console

@@ -6,8 +6,7 @@ from typing import Any
 
 from service.contract.model import Contract, View
 from service.contract.views import make_contract
-from service.query.document_shape import DocumentShape
-from service.query.shapes import USERS, Shape
+from service.query.shapes import USERS, DocumentShape, Shape
 from service.rules.document import read_rules
 from service.schema.fields import parse, references
 from service.schema.steps import finish

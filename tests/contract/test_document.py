@@ -13,8 +13,8 @@ from service.contract.document import Base, write_document
 from service.contract.model import Contract, View
 from service.errors import CollectionNotFound, Invalid, TooLarge
 from service.query.bind import bind
-from service.query.document_shape import DocumentShape
 from service.query.parse import parse
+from service.query.shapes import DocumentShape
 from service.schema.fields import parse as parse_schema
 from service.schema.values import Kind
 from service.web.openapi.document import build_document

@@ -17,7 +17,7 @@ from pymongo import MongoClient
 from pymongo.errors import OperationFailure
 
 from faults.commands import free_port
-from service.embedded.binary import mongod_binary
+from service.embedded.folder import mongod_binary
 from service.embedded.mongod import embedded_mongodb
 from service.errors import ConfigurationError
 

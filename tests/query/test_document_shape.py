@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from service.query.document_shape import DocumentShape
-from service.query.shapes import USERS, Shape, ShapeField
+from service.query.shapes import USERS, DocumentShape, Shape, ShapeField
 from service.schema.fields import parse
 from service.schema.values import Kind
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from service.errors import Invalid, Location
-from service.query.document_shape import DocumentShape
-from service.query.shapes import USERS, Shape
+from service.query.shapes import USERS, DocumentShape, Shape
 from service.rules.document import read_rules
 from service.rules.ruleset import Rules
 from service.schema.fields import parse, references

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from service.query.bind import bind
-from service.query.document_shape import DocumentShape
 from service.query.nodes import ListQuery
 from service.query.parse import parse, parse_pairs
+from service.query.shapes import DocumentShape
 from service.query.where import read_filter
 from service.schema.fields import parse as parse_fields
 from service.seeding.manifest import read_manifest

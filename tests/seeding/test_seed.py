@@ -19,14 +19,13 @@ from service.domain.documents.documents import Documents
 from service.domain.files.signed_urls import FileLink
 from service.domain.projects.admin import ProjectAdmin
 from service.errors import Conflict, ProjectNotFound
-from service.seeding.aggregations import AggregationsSeeder
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import read_manifest
 from service.seeding.profiles import ProfileSeeder
 from service.seeding.references import user_id
 from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder
-from service.seeding.run import Seeder
+from service.seeding.run import AggregationsSeeder, Seeder
 from service.seeding.schemas import SchemaSeeder
 from service.seeding.users import UserSeeder
 from service.services import Services

@@ -14,7 +14,7 @@ from faults.commands import Shell
 from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from faults.provider.server import running_provider
 from service.cli.running import run_on
-from service.domain.accounts.totp import STEP_SECONDS, code_at
+from service.domain.accounts.factor_codes import STEP_SECONDS, code_at
 from service.settings import Settings
 from tests.chromium import needs_chromium
 from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, add_device, shoot, window

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from service.fast.write_buffer import WriteBuffer
-from service.server.send_rate import SendRate
+from service.server.answers import SendRate
 
 WINDOW = 0.05
 

@@ -46,7 +46,7 @@ def test_v13_a_process_without_a_parent_ends_with_a_line_and_status_1(tmp_path: 
 
 SUSPENDED = """
 import asyncio, time
-from service.server.standstill import watch_loop
+from service.server.run import watch_loop
 
 async def main():
     loop = asyncio.get_running_loop()

@@ -16,9 +16,8 @@ from service.bounds import MAX_VIOLATIONS
 from service.domain.projects.lookup import Project
 from service.domain.steps import run_in_steps
 from service.errors import Invalid, Location, RuleConflict, RuleTestsFailed, Violation
-from service.query.document_shape import DocumentShape
 from service.query.shapes import USERS as USER_SHAPE
-from service.query.shapes import Shape
+from service.query.shapes import DocumentShape, Shape
 from service.rules.advice import find_email_rules
 from service.rules.compiled import CompiledRules
 from service.rules.document import read_rules

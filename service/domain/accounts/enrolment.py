@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from service.bounds import MAX_PASSKEYS
 from service.domain.access.caller import UserCaller
-from service.domain.accounts import Accounts, totp
+from service.domain.accounts import Accounts, factor_codes
 from service.domain.accounts.changes import Author, First
+from service.domain.accounts.factor_codes import hash_codes, new_codes
 from service.domain.accounts.own_factors import NOTICE
 from service.domain.accounts.passkeys import Asked, find_party
-from service.domain.accounts.recovery_codes import hash_codes, new_codes
 from service.domain.accounts.users import OpenedSession, sign_in
 from service.domain.mail_flows.flows import TRIES
 from service.domain.projects.lookup import Project
@@ -119,7 +119,7 @@ async def begin_totp(accounts: Accounts, enrollee: Enrollee, name: str | None) -
     """A secret, good for LIFE. Raises FactorExists."""
     _check_new(enrollee.owner.state, TOTP)
     project, owner, factor_id = enrollee.project, enrollee.owner, new_id()
-    secret, moment = totp.new_secret(), now()
+    secret, moment = factor_codes.new_secret(), now()
     record = new_record(
         _name(factor_id),
         project_id=project.id,
@@ -131,7 +131,7 @@ async def begin_totp(accounts: Accounts, enrollee: Enrollee, name: str | None) -
     sealed = accounts.flows.secret_box.seal(secret, place_of_totp(project.id, factor_id))
     state = {"sealed": sealed, "name": name or TOTP_NAME}
     await accounts.flows.store.insert(record | {"user_id": owner.user.id, "left": TRIES, "state": state})
-    return NewTotp(factor_id, secret, totp.describe(secret, project.name, owner.user.name))
+    return NewTotp(factor_id, secret, factor_codes.describe(secret, project.name, owner.user.name))
 
 
 async def confirm_totp(
@@ -144,7 +144,7 @@ async def confirm_totp(
     if record is None:
         raise InvalidCode
     sealed = record["state"]["sealed"]
-    step = totp.find_step(
+    step = factor_codes.find_step(
         accounts.flows.secret_box.open(sealed, place_of_totp(project.id, factor_id)), code, time.time()
     )
     if step is None:

@@ -5,10 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from service.domain.accounts import Accounts
-from service.domain.accounts.recovery_codes import hash_code
-from service.domain.accounts.totp import find_step
-from service.domain.mail_flows.codes import name_account
-from service.domain.mail_flows.counts import count_mistake, uncount
+from service.domain.accounts.factor_codes import find_step, hash_code
+from service.domain.mail_flows.codes import count_mistake, name_account, uncount
 from service.domain.mail_flows.purposes import Purpose
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import place_of_totp

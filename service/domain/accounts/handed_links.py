@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from service.domain.mail_flows.contents import Contents, open_contents
 from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.outgoing import Contents, life_of, open_contents
 from service.domain.mail_flows.purposes import Purpose, choose_redirect
-from service.domain.mail_flows.routes import life_of
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, UserNotFound
 from service.storage.databases import ProjectDatabase

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from service.domain.access.caller import UserCaller
 from service.domain.accounts import Accounts
 from service.domain.accounts.changes import Author
-from service.domain.accounts.recovery_codes import hash_codes, new_codes
+from service.domain.accounts.factor_codes import hash_codes, new_codes
 from service.domain.sessions.sessions import Client
 from service.errors import FactorNotFound, InvalidToken, LastSignInMethod, NoFactor, StepUpRequired
 from service.storage.accounts import Account, AccountChange

@@ -15,8 +15,7 @@ from service.domain.accounts.password_rules import check_length, check_password
 from service.domain.accounts.profile import RESERVED, check_profile, list_not_writable, refuse_wrapped, sign_files
 from service.domain.files.files import Submission
 from service.domain.idempotency import Keep
-from service.domain.mail_flows.codes import name_account
-from service.domain.mail_flows.counts import MISTAKES, uncount
+from service.domain.mail_flows.codes import MISTAKES, name_account, uncount
 from service.domain.mail_flows.flows import Flows
 from service.domain.profiles.profiles import JudgedProfile, ProfileDraft
 from service.domain.projects.lookup import Project

@@ -1,6 +1,6 @@
 """Runs a bound aggregation: probes relations, then sends one command; where that ran out of memory, a plainer one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,12 +8,39 @@ from service.bounds import MAX_AGGREGATIONS_UNDER_WAY, MAX_AGGREGATIONS_WAITING
 from service.domain.lists import TimedReading
 from service.domain.shares import Shares
 from service.errors import AggregationTooLarge, Location, QueryTooSlow
-from service.query.aggregate.nodes import BoundAggregation
+from service.query.aggregate.nodes import BoundAggregation, BoundKey, NumberBucket
+from service.query.aggregate.partials import nothing
 from service.query.aggregate.plan import FAST, PLAIN, Way, command, is_rewritten
-from service.query.aggregate.rows import read_rows
+from service.query.matcher import matches
 from service.query.nodes import Match
 from service.storage.aggregations import read_rows as fetch
 from service.storage.databases import ProjectDatabase
+
+Row = dict[str, Any]
+
+# Up to here a float is the whole number that it seems to be, and JSON's writer takes it.
+LARGEST_EXACT = 2**53
+
+
+def read_rows(found: Sequence[Mapping[str, Any]], aggregation: BoundAggregation) -> list[Row]:
+    """In their order. Without a key there is one row, of nothing too, if `having` lets it be."""
+    if aggregation.keys:
+        return [_read_row(row, aggregation) for row in found]
+    row = found[0] if found else {f"v{n}": nothing(value) for n, value in enumerate(aggregation.values)}
+    return [_read_row(row, aggregation)] if matches(aggregation.having, row) else []
+
+
+def _read_row(row: Mapping[str, Any], aggregation: BoundAggregation) -> Row:
+    keys = {key.name: _bound(row["_id"][f"k{n}"], key) for n, key in enumerate(aggregation.keys)}
+    return keys | {value.name: row[f"v{n}"] for n, value in enumerate(aggregation.values)}
+
+
+def _bound(value: Any, key: BoundKey) -> Any:
+    """Whole numbers have whole bounds, whether the numbers in the bucket are or not."""
+    is_whole = isinstance(key.bucket, NumberBucket) and isinstance(key.bucket.step, int)
+    fits = isinstance(value, float) and value.is_integer() and abs(value) < LARGEST_EXACT
+    return int(value) if is_whole and fits else value
+
 
 WAIT_SECONDS = 2.0
 NOTHING = Match(trees=(False,))

@@ -1,7 +1,14 @@
-"""The closed list of audited actions. Writes of data are `data.<operationId>`, those of an acting token `acting.…`."""
+"""The closed list of audited actions, and the form in which entries are shown.
+
+Writes of data are `data.<operationId>`, those of an acting token `acting.…`.
+"""
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
+
+import orjson
 
 # An operation id of the OpenAPI document, after the kind of its write.
 OF_DATA = re.compile(r"(data|acting)\.[a-zA-Z]{1,64}")
@@ -56,3 +63,9 @@ class Action(StrEnum):
 def is_action(text: str) -> bool:
     """True if an entry may have this action."""
     return text in set(Action) or OF_DATA.fullmatch(text) is not None
+
+
+def show_entry(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored entry as the API and the commands show it; `at` is a datetime."""
+    shown = {name: value for name, value in row.items() if name not in {"_id", "expires_at"}}
+    return {"id": row["_id"], **shown, "changes": orjson.loads(row["changes"])}

@@ -18,9 +18,8 @@ from service.domain.collections.reconcile import reconcile, registry_of
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound
 from service.query.account_shape import ACCOUNTS
-from service.query.document_shape import DocumentShape
 from service.query.nodes import ListQuery
-from service.query.shapes import Shape
+from service.query.shapes import DocumentShape, Shape
 from service.rules.visible import Seen
 from service.schema.collection_options import CollectionOptions, read_options
 from service.schema.fields import USERS, Fields, build, files_of, references

@@ -15,8 +15,7 @@ from service.domain.sessions.sessions import Client
 from service.errors import FactorRequired, Invalid, InvalidCode
 from service.schema.values import now
 from service.storage.account_states import PASSKEY
-from service.storage.accounts import Account, AccountChange, find_account
-from service.storage.address_owners import find_address_owner
+from service.storage.accounts import Account, AccountChange, find_account, find_address_owner
 from service.storage.databases import ProjectDatabase
 
 RESET, INVITE = "reset_password", "invite"

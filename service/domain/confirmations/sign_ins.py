@@ -16,8 +16,7 @@ from service.domain.sessions.admission import is_current
 from service.domain.sessions.sessions import EMAIL, Client
 from service.errors import DuplicateValue, InvalidCode
 from service.storage.account_states import AccountState
-from service.storage.accounts import Account, AccountChange
-from service.storage.address_owners import find_address_owner
+from service.storage.accounts import Account, AccountChange, find_address_owner
 from service.storage.databases import ProjectDatabase
 from service.storage.ids import new_id
 from service.storage.users import Credentials, NewUser, Users

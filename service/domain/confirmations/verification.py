@@ -11,8 +11,7 @@ from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_red
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import Client
 from service.errors import DuplicateValue, EmailInUse, InvalidCode
-from service.storage.accounts import Account, AccountChange, find_account
-from service.storage.address_owners import find_address_owner
+from service.storage.accounts import Account, AccountChange, find_account, find_address_owner
 
 VERIFY = "verify_email"
 # In the state of a flow whose id was given to the one who signed up, with the password that was chosen there.

@@ -26,9 +26,9 @@ from service.errors import (
     Violation,
 )
 from service.query.conditions import bind_where
-from service.query.document_shape import DocumentShape
 from service.query.images import apply_operations
 from service.query.names import count_searched
+from service.query.shapes import DocumentShape
 from service.query.tree import Tree, to_filter
 from service.rules.visible import see_shape
 from service.schema.documents import read

@@ -20,9 +20,8 @@ from service.schema.values import check_data
 from service.schema.violations import is_verdict, may_lack_version, translate
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import DocumentStore, StoredDocument
-from service.storage.references import Reference
-from service.storage.references import missing as find_missing
+from service.storage.documents import DocumentStore, Reference, StoredDocument
+from service.storage.documents import missing as find_missing
 from service.storage.validator_migrations import renew_validator
 
 LOC: Location = ("body", "data")

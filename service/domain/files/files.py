@@ -14,8 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from service.bounds import MAX_FILES, MAX_UPLOADS
 from service.domain.files.content_checks import BadContent
-from service.domain.files.intake import USER_FIELDS, FileFields, FileRule
-from service.domain.files.parts import DataPart, FilePart, FormParts
+from service.domain.files.intake import USER_FIELDS, DataPart, FileFields, FilePart, FileRule, FormParts
 from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import FileLink
 from service.domain.files.types import FILE_TYPES, Check, extension

@@ -1,8 +1,8 @@
-"""The files that the fields of a record take: which fields, which types, and which length."""
+"""The files of a form: its parts as they arrive, and the fields of a record that take them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from service.bounds import MAX_FILE_BYTES
 from service.domain.files.types import FILE_TYPES
@@ -80,3 +80,23 @@ def _declared_rule(declared: Field | None, name: str) -> FileRule:
         msg = "The schema declares no file of this name"
         raise Invalid.one(("body", shown(name)[1:-1]), msg, type_="extra_forbidden")
     return FileRule(found.types, found.max_bytes, declared.kind is Kind.ARRAY)
+
+
+@dataclass(frozen=True, slots=True)
+class DataPart:
+    """The JSON object of the part `data`."""
+
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """A file for the field `field`; `content` gives its bytes once, as the client sends them."""
+
+    field: str
+    file_name: str
+    content: AsyncIterator[bytes]
+
+
+FormPart = DataPart | FilePart
+FormParts = AsyncIterator[FormPart]

@@ -3,7 +3,7 @@
 from service.domain.limits.limiter import Limits
 from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.outbox import Outbox
-from service.domain.mail_flows.routes import read_routes
+from service.domain.mail_flows.outgoing import read_routes
 from service.domain.projects import Foundation
 from service.storage.flows import FlowStore
 

@@ -10,12 +10,20 @@ from datetime import timedelta
 from urllib.parse import quote
 
 from service.domain.limits.limiter import Limits
-from service.domain.mail_flows.codes import MAX_TOKEN, Proofs, hash_code, hash_token, name_account, new_proofs
-from service.domain.mail_flows.contents import Contents, seal_contents
-from service.domain.mail_flows.counts import count_mail, count_mistake, uncount
+from service.domain.mail_flows.codes import (
+    MAX_TOKEN,
+    Proofs,
+    count_mail,
+    count_mistake,
+    hash_code,
+    hash_token,
+    name_account,
+    new_proofs,
+    uncount,
+)
 from service.domain.mail_flows.outbox import Outbox
+from service.domain.mail_flows.outgoing import Contents, give_up_after, life_of, seal_contents
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket
-from service.domain.mail_flows.routes import give_up_after, life_of
 from service.domain.projects.lookup import Project, Projects
 from service.domain.projects.secrets import SecretBox
 from service.errors import InvalidCode

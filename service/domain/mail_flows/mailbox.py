@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from service.bounds import MAX_MAILBOX
-from service.domain.mail_flows.contents import open_contents, write_mail
 from service.domain.mail_flows.flows import Flows
-from service.domain.mail_flows.routes import give_up_after, life_of
+from service.domain.mail_flows.outgoing import give_up_after, life_of, open_contents, write_mail
 from service.domain.projects.lookup import Project
 from service.errors import MailNotFound, ProjectNotFound
 from service.schema.values import now

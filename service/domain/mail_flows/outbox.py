@@ -13,8 +13,7 @@ from time import monotonic
 import structlog
 
 from service.bounds import MAX_DELIVERIES, MAX_HOST_DELIVERIES, MAX_KNOWN_MAIL_HOSTS
-from service.domain.mail_flows.contents import Contents, open_contents, write_mail
-from service.domain.mail_flows.routes import MailRoutes, give_up_after, life_of
+from service.domain.mail_flows.outgoing import Contents, MailRoutes, give_up_after, life_of, open_contents, write_mail
 from service.domain.projects.lookup import Project, Projects
 from service.domain.projects.secrets import SecretBox
 from service.errors import ProjectNotFound, ServiceError

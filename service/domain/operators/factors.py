@@ -4,9 +4,9 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from service.domain.accounts import totp
+from service.domain.accounts import factor_codes
+from service.domain.accounts.factor_codes import hash_code, hash_codes, new_codes
 from service.domain.accounts.factor_proofs import RecoveryCode, TotpCode
-from service.domain.accounts.recovery_codes import hash_code, hash_codes, new_codes
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Audit
 from service.domain.operators.limits import OperatorLimits
@@ -86,11 +86,11 @@ class Factors:
 
     async def begin(self, caller: SessionCaller) -> OperatorTotp:
         """A secret that is good for 10 minutes."""
-        operator, secret = caller.operator, totp.new_secret()
+        operator, secret = caller.operator, factor_codes.new_secret()
         sealed = self._box.seal(secret, _place(operator.id))
         waiting = {"sealed": {"$literal": sealed}, "expires_at": {"$add": ["$$NOW", ENROLMENT_MS]}}
         await self._database.operators.update({"_id": operator.id}, [{"$set": {"new_totp": waiting}}])
-        return OperatorTotp(secret, totp.describe(secret, ISSUER, operator.email))
+        return OperatorTotp(secret, factor_codes.describe(secret, ISSUER, operator.email))
 
     async def confirm(self, caller: SessionCaller, code: str, client: Client) -> tuple[Opened, list[str]]:
         """The new secret becomes the factor, by one of its codes: a session of full stage, and recovery codes.
@@ -147,7 +147,7 @@ class Factors:
         return codes
 
     def _find_step(self, operator_id: str, sealed: str, code: str) -> int | None:
-        return totp.find_step(self._box.open(sealed, _place(operator_id)), code, time.time())
+        return factor_codes.find_step(self._box.open(sealed, _place(operator_id)), code, time.time())
 
 
 def _place(operator_id: str) -> str:

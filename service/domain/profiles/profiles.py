@@ -24,7 +24,7 @@ from service.schema.fields import USERS
 from service.schema.file_urls import named_file
 from service.schema.json_schema import profile_schema
 from service.schema.violations import is_verdict, translate, translate_rules
-from service.storage.references import missing
+from service.storage.documents import missing
 
 CHANGING = "The schema of profiles is being changed; try again"
 DATA: Location = ("body", "data")

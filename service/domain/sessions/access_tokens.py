@@ -1,4 +1,4 @@
-"""User tokens: JWTs (RFC 7519) signed with ES256 by the project's own key, and their verification."""
+"""User tokens: JWTs (RFC 7519) signed with ES256 by the project's own key, their verification and introspection (RFC 7662)."""
 
 import json
 import time
@@ -20,6 +20,7 @@ from service.domain.projects.lookup import CACHE_SECONDS, Project, Projects
 from service.domain.sessions.sightings import Sightings
 from service.errors import InvalidToken, ProjectNotFound
 from service.storage.sessions import Session
+from service.storage.users import StoredUser
 
 ALGORITHM = "ES256"
 # The clocks of two hosts differ; a token of the one that is ahead is good at the other.
@@ -193,3 +194,20 @@ def project_issuer(base_url: str, project: Project) -> str:
 def public_keys(project: Project) -> dict[str, Any]:
     """The project's JWK Set (RFC 7517 section 5): what anyone needs to verify its tokens, and nothing else."""
     return {"keys": [key.as_dict(private=False) for key in (project.signing_key, *project.other_keys)]}
+
+
+# Claims of a token that an answer repeats; those from before there were sessions have no `sid`.
+REPEATED = ("iss", "sub", "aud", "exp", "iat", "jti", "sid", "aal", "amr", "auth_time", "act")
+
+
+async def introspect(tokens: Tokens, project: Project, token: str) -> tuple[dict[str, Any], StoredUser] | None:
+    """The claims and the user of a token of `project` with which its user can be read now; None for every other text."""
+    try:
+        issued_in, claims = await tokens.read(token)
+    except InvalidToken:
+        return None
+    if issued_in.id != project.id:
+        return None
+    caller = caller_of(project, claims)
+    user = await project.users.find_profile(caller.user_id)
+    return (claims, user) if user is not None and caller.is_in_force(user) else None

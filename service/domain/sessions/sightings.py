@@ -18,7 +18,7 @@ from service.domain.projects.lookup import Project
 from service.errors import ServiceError
 from service.storage.databases import ProjectDatabase
 from service.storage.layout import SESSIONS
-from service.storage.sightings import Sighting, note_sightings
+from service.storage.sessions import Sighting, note_sightings
 from service.storage.users import day_of
 
 EVERY_SECONDS = 1.0

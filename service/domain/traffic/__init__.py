@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from service.domain.projects import Foundation
 from service.domain.traffic.live import LivePolls
 from service.domain.traffic.request_log import RequestLog
-from service.domain.traffic.ring import Ring
+from service.domain.traffic.tally import Ring
 from service.domain.traffic.usage import Usage
 from service.storage.request_log import RequestLogStore
 from service.storage.usage import UsageStore

@@ -7,7 +7,7 @@ from typing import Any
 
 from service.domain.projects.keys import key_id
 from service.domain.projects.lookup import hash_api_key
-from service.domain.traffic.ring import FAILED, Note, Ring
+from service.domain.traffic.tally import FAILED_STATUS, Note, Ring
 from service.storage.client import Document
 from service.storage.ids import new_id
 from service.storage.request_log import RequestFilter, RequestLogStore
@@ -76,7 +76,7 @@ def _write(note: Note) -> Document:
         "code": code,
         "rule": rule,
         "request_id": request_id,
-        **({"failed": True} if status >= FAILED else {}),
+        **({"failed": True} if status >= FAILED_STATUS else {}),
     }
 
 

@@ -17,7 +17,7 @@ from service.bounds import MAX_TRIALS
 from service.domain.accounts.emails import normalize_email
 from service.domain.limits.limiter import Limits
 from service.domain.limits.policies import MAIL_TESTS
-from service.domain.mail_flows.routes import MailRoutes
+from service.domain.mail_flows.outgoing import MailRoutes
 from service.domain.projects.lookup import Project
 from service.domain.shares import Shares
 from service.domain.sign_in.registration import ProviderClients

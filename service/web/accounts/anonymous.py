@@ -23,7 +23,7 @@ from service.web.accounts.views import (
 )
 from service.web.auth.authenticate import Credential
 from service.web.auth.captcha import require_captcha
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.http.emails import Email
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale

@@ -46,7 +46,7 @@ from service.web.accounts.views import (
 )
 from service.web.auth.authenticate import Credential
 from service.web.auth.captcha import require_captcha
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.http.conditional import Unchanged, find_known, read_if_match
 from service.web.http.forms import read_submission
 from service.web.http.json_body import RequestWith, read_form

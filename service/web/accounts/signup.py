@@ -35,7 +35,7 @@ from service.web.accounts.bodies import SignedIn, Signup, SignupForm
 from service.web.accounts.views import ENROLMENT_REQUIRED, EXAMPLE_LOGIN, SIGNED_IN, own_view, signed_in_view
 from service.web.auth.authenticate import Credential
 from service.web.auth.captcha import require_captcha
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.auth.grant import grant_view
 from service.web.http.forms import is_form, read_submission
 from service.web.http.idempotency import Sent, find_key, keep_small, refuse_form, replayed_headers, write_once

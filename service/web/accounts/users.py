@@ -21,7 +21,7 @@ from service.web.accounts.views import (
     visible_view,
 )
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.list_body import ListForm, located_in_body, read_list_body
 from service.web.http.render import Json

@@ -15,8 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.bounds import MAX_IN_FLIGHT
-from service.domain.traffic.ring import Ring
-from service.domain.traffic.tally import Tally
+from service.domain.traffic.tally import Ring, Tally
 from service.errors import Busy, Unavailable
 from service.observe.metrics import request_series
 from service.observe.requests import REQUEST, RequestNotes

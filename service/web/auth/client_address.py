@@ -1,10 +1,14 @@
-"""The address of a request's client. Only proxies that the operator named are believed."""
+"""The client of a request: its address, for which only proxies that the operator named are believed, and its program."""
 
 import re
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from starlette.requests import Request
+
+from service.bounds import MAX_USER_AGENT
+from service.domain.sessions.sessions import Client
+from service.services import Services
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -115,3 +119,13 @@ def _counted(address: Address) -> str:
     if isinstance(address, IPv4Address):
         return str(address)
     return str(IPv6Network((address, CLIENT_PREFIX), strict=False))
+
+
+def read_client(request: Request, services: Services) -> Client:
+    return Client(find_client_address(request, services.web.trusted_proxies), _user_agent(request))
+
+
+def _user_agent(request: Request) -> str:
+    """The client's description, without characters that are no visible ASCII: it is shown to the user later."""
+    sent = request.headers.get("user-agent", "")[:MAX_USER_AGENT]
+    return "".join(letter for letter in sent if " " <= letter <= "~")

@@ -7,7 +7,7 @@ from service.domain.audit.origin import SYSTEM, AuditActor, Origin
 from service.domain.projects.keys import key_id
 from service.domain.projects.lookup import hash_api_key
 from service.services import Services
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 
 
 def read_origin(request: Request, caller: Caller, services: Services, statuses: tuple[int, ...]) -> Origin:

@@ -38,7 +38,7 @@ from service.web.collections.bodies import (
     read_change,
 )
 from service.web.http.json_body import RequestWith, read_form, read_object
-from service.web.http.query_flags import read_flags
+from service.web.http.query_values import read_flags
 from service.web.http.render import Created, Json, NoContent
 from service.web.openapi.declaration import ErrorExample, Parameter, Success, Tag
 from service.web.openapi.endpoint import endpoint

@@ -1,5 +1,7 @@
 """Writing the documents of a declared collection over HTTP: specification section 4.3 and what completes it."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.requests import Request
@@ -7,6 +9,8 @@ from starlette.requests import Request
 from service.domain.access.caller import ProjectCaller
 from service.domain.documents.documents import Documents
 from service.domain.documents.writes import Precondition, Upsert, Upserted, Written
+from service.domain.files.files import Submission
+from service.domain.files.intake import DocumentFields
 from service.domain.idempotency import Keep
 from service.domain.permissions import Access
 from service.errors import (
@@ -15,8 +19,10 @@ from service.errors import (
     DocumentNotFound,
     DuplicateValue,
     Forbidden,
+    Invalid,
 )
 from service.query.parse import parse_pairs
+from service.schema.values import check_data
 from service.services import Services
 from service.storage.documents import ReplaceData, SetFields
 from service.storage.ids import new_id
@@ -38,15 +44,37 @@ from service.web.documents.examples import (
     CONFORM,
     WRITTEN,
 )
-from service.web.documents.forms import read_document_form
 from service.web.documents.reading import READ_ERRORS, by_rule, permit
 from service.web.http.conditional import read_if_match
-from service.web.http.forms import is_form
-from service.web.http.idempotency import Review, Sent, answer_once, is_reference, keep_small
+from service.web.http.forms import is_form, read_submission
+from service.web.http.idempotency import Review, Sent, answer_once, find_key, is_reference, keep_small, refuse_form
 from service.web.http.json_body import RequestWith, read_object, validated
 from service.web.http.render import Created, Json, NoContent
 from service.web.openapi.declaration import ETAG, IF_MATCH, ErrorExample, Parameter, Success
 from service.web.openapi.endpoint import KeyUse
+
+
+@asynccontextmanager
+async def read_document_form(
+    request: Request, caller: ProjectCaller, services: Services, owner: str
+) -> AsyncIterator[Submission[None]]:
+    """The contents of a form for the document `owner`; its files are removed again unless a document came to name them.
+
+    Raises as `read_submission`, CollectionNotFound, and Invalid for an idempotency key.
+    """
+    if find_key(request) is not None:
+        refuse_form(request)
+    name = request.path_params["name"]
+    fields = DocumentFields(name, (await services.documents.catalogs.get(caller.project, name)).fields)
+    async with read_submission(request, services.files, caller.project, owner, _check, fields) as submission:
+        yield submission
+
+
+async def _check(fields: dict[str, Any]) -> None:
+    """Before a byte behind the fields is read."""
+    if violations := check_data(fields, ("body", "data")):
+        raise Invalid(violations)
+
 
 NEW = Success("The new document, defaults filled in", WRITTEN, ETAG)
 WRITE_ERRORS = (CollectionNotFound, Forbidden, ErrorExample(DuplicateValue, "data.title"))

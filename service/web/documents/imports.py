@@ -22,7 +22,7 @@ from service.services import Services
 from service.web.documents.bodies import ImportResult, import_view
 from service.web.documents.examples import IMPORTED
 from service.web.documents.exports import by_server, read_format
-from service.web.http.media_types import read_media_type
+from service.web.http.forms import read_media_type
 from service.web.http.query_values import refuse_unknown
 from service.web.http.render import Json, leaving_the_rest
 from service.web.openapi.declaration import Content, Parameter, Success

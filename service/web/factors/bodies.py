@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.domain.accounts.enrolment import Enrolled
+from service.domain.accounts.factor_codes import NUMBER
 from service.domain.accounts.factor_proofs import PasskeyAnswer, Proof
-from service.domain.accounts.recovery_codes import NUMBER
 from service.errors import Invalid
 from service.storage.factors import Factor
 from service.web.accounts.bodies import SignedIn

@@ -28,7 +28,7 @@ from service.services import Services
 from service.web.accounts.bodies import SignedIn
 from service.web.accounts.views import EXAMPLE_LOGIN, EXAMPLE_SIGNED_IN, SECOND_FACTORS, SIGNED_IN, signed_in_view
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.factors.bodies import (
     EXAMPLE_FACTOR,
     EXAMPLE_TOTP,

@@ -24,7 +24,7 @@ from service.services import Services
 from service.web.accounts.bodies import SignedIn
 from service.web.accounts.views import EXAMPLE_SIGNED_IN, SIGNED_IN, signed_in_view
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.factors.bodies import EXAMPLE_FACTOR, EnrolledView, enrolled_view
 from service.web.factors.credentials import (
     EXAMPLE_FLOW,

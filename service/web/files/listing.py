@@ -23,7 +23,7 @@ from service.web.http.query_values import read_text, read_values, read_whole
 from service.web.http.render import Json
 from service.web.openapi.declaration import Parameter, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
-from service.web.openapi.pages import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS
+from service.web.openapi.lists import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS
 from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME, Time, WholeNumber
 
 MAX_OWNER, MAX_LENGTH = 100, 2**63 - 1

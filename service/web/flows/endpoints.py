@@ -27,7 +27,7 @@ from service.web.accounts.bodies import SignedIn as SignedInView
 from service.web.accounts.views import EXAMPLE_SIGNED_IN, FACTOR_REQUIRED, SECOND_FACTORS, signed_in_view
 from service.web.auth.authenticate import Credential, authenticate_user
 from service.web.auth.captcha import require_captcha
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.auth.headers import headers_of
 from service.web.flows.bodies import (
     EXAMPLE_CHALLENGE,

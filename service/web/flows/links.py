@@ -30,11 +30,10 @@ from service.mail.texts import find_language
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
-from service.web.auth.client_address import find_client_address
+from service.web.auth.client_address import find_client_address, read_client
 from service.web.flows.pages import PageForm, redirect, render_page
+from service.web.http.forms import URLENCODED, read_urlencoded
 from service.web.http.locales import find_locale
-from service.web.http.urlencoded import URLENCODED, read_urlencoded
 from service.web.openapi.declaration import HTML, TEXT, Content, Parameter, Success, Tag
 from service.web.openapi.endpoint import endpoint
 

@@ -1,19 +1,26 @@
-"""Bodies that may be JSON or a form with files (specification section 4.1)."""
+"""Bodies that are forms, or may be: JSON or a form with files (specification section 4.1), and fields without files."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from time import monotonic
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
+from service.bounds import MAX_FORM_BYTES
 from service.domain.files.files import Checked, CheckFields, Files, Submission
 from service.domain.files.intake import USER_FIELDS, FileFields
 from service.domain.projects.lookup import CACHE_SECONDS, Project
-from service.errors import UnsupportedMedia
+from service.errors import Invalid, TooLarge, UnsupportedMedia
 from service.web.http.json_body import confirm_project, read_object
-from service.web.http.media_types import read_media_type
 from service.web.http.multipart import read_parts
 from service.web.http.render import leaving_the_rest
+
+
+def read_media_type(request: Request, default: str = "") -> str:
+    """The type of `Content-Type` in lower case, without its parameters; `default` without the header."""
+    return request.headers.get("content-type", default).partition(";")[0].strip().lower()
+
 
 FORM = "multipart/form-data"
 
@@ -53,3 +60,23 @@ def is_form(request: Request) -> bool:
 def _require_plain(request: Request) -> None:
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMedia("Send the body without Content-Encoding")
+
+
+URLENCODED = "application/x-www-form-urlencoded"
+MAX_FIELDS = 10
+
+
+async def read_urlencoded(request: Request) -> dict[str, str]:
+    """The fields; of one that is there twice the last. Raises UnsupportedMedia, TooLarge, Invalid."""
+    if read_media_type(request, URLENCODED) != URLENCODED:
+        raise UnsupportedMedia(f"Send the form as Content-Type: {URLENCODED}")
+    raw = bytearray()
+    async for piece in request.stream():
+        raw += piece
+        if len(raw) > MAX_FORM_BYTES:
+            raise TooLarge(f"The body must have at most {MAX_FORM_BYTES} bytes")
+    try:
+        found = parse_qs(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise Invalid.one(("body",), "The form cannot be read") from None
+    return {name: values[-1] for name, values in found.items()}

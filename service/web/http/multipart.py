@@ -9,7 +9,7 @@ from multipart import MultipartError, MultipartSegment, PushMultipartParser, par
 from starlette.requests import ClientDisconnect
 
 from service.bounds import MAX_BOUNDARY, MAX_JSON_BYTES, MAX_PART_HEADER_BYTES, MAX_PART_HEADERS, MAX_PARTS, MAX_VALUES
-from service.domain.files.parts import DataPart, FilePart, FormPart
+from service.domain.files.intake import DataPart, FilePart, FormPart
 from service.errors import Invalid, Location, TooLarge
 from service.schema.strict_json import load_object
 

@@ -1,11 +1,13 @@
-"""A query string of named values, each with its reader: `since=2026-01-31&limit=20`, and nothing else."""
+"""A query string of named values, each with its reader, or of flags: `since=2026-01-31&dry_run=true`, and nothing else."""
 
 import base64
 import binascii
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import repeat
 from typing import Any
+
+from starlette.requests import Request
 
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
@@ -78,3 +80,16 @@ def read_place(text: str) -> tuple[datetime, str]:
         return read_time(at), id_
     except (binascii.Error, ValueError, BadValue):
         raise BadValue("is no cursor of this list") from None
+
+
+def read_flags(request: Request, names: Sequence[str]) -> dict[str, bool]:
+    """Each of `names`, false where it is not there. Raises Invalid for any other, and for what is neither true nor false."""
+    flags = dict.fromkeys(names, False)
+    for name, text in parse_pairs(request.scope["query_string"]):
+        if name not in flags:
+            msg = f"This endpoint takes only {' and '.join(names)}"
+            raise Invalid.one(("query", name), msg, type_="extra_forbidden")
+        if text not in {"true", "false"}:
+            raise Invalid.one(("query", name), "Must be true or false", type_="bool_parsing")
+        flags[name] = text == "true"
+    return flags

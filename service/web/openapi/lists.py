@@ -1,4 +1,4 @@
-"""Members of every list beside its records, and the answer of `distinct`."""
+"""Members of every list beside its records, the answer of `distinct`, and the parameters of lists paged by cursor."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired
@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from service.bounds import MAX_CAPPED, MAX_DISTINCT
 from service.domain.lists import Listing
 from service.domain.lists import TotalIs as Kind
+from service.web.openapi.declaration import Parameter, Schema
 from service.web.openapi.shapes import Limit, Offset, Total
 
 EXAMPLE_CURSOR = "WyJSMmpqa3F3SGZ0RWUiLHsiZCI6MTc2OTg2MDgwMDAwMH0sIjY2ZjBjMWEyYjNjNGQ1ZTZmN2E4YjljMCJd"
@@ -47,3 +48,15 @@ def describe_page(listing: Listing) -> PageDescription:
 
 def distinct_view(values: Sequence[Any]) -> DistinctValues:
     return {"values": list(values[:MAX_DISTINCT]), "truncated": len(values) > MAX_DISTINCT}
+
+
+DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+TIME: Schema = {"type": "string", "pattern": "^[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$"}
+PAGE_PARAMETERS = (
+    Parameter(
+        name="limit",
+        description="Page size.",
+        schema={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+    ),
+    Parameter(name="cursor", description="The `next` of the page before.", schema={"type": "string"}),
+)

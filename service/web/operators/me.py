@@ -19,7 +19,7 @@ from service.errors import (
 )
 from service.services import Services
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.auth.console_cookie import set_cookie
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.render import Created, Json, NoContent

@@ -21,8 +21,7 @@ from service.errors import (
 )
 from service.services import Services
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
-from service.web.auth.client_address import find_client_address
+from service.web.auth.client_address import find_client_address, read_client
 from service.web.auth.console_cookie import clear_cookie, find_cookie, require_secure, set_cookie
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.render import Created, Json, NoContent

@@ -33,7 +33,7 @@ from service.web.http.query_values import read_place, read_text, read_values, re
 from service.web.http.render import Accepted, Json, NoContent
 from service.web.openapi.declaration import ErrorExample, Parameter, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
-from service.web.openapi.pages import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS
+from service.web.openapi.lists import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS
 from service.web.portable.bodies import (
     EXAMPLE_BACKUP,
     EXAMPLE_JOB,

@@ -17,7 +17,7 @@ from service.web.http.query_values import read_place, read_values, read_whole, w
 from service.web.http.render import Accepted, Json
 from service.web.openapi.declaration import Parameter, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
-from service.web.openapi.pages import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS
+from service.web.openapi.lists import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS
 from service.web.portable.bodies import EXAMPLE_JOB, JobList, JobView, show_job
 
 KINDS = get_args(JobView.__annotations__["kind"])

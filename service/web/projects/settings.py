@@ -16,7 +16,7 @@ from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.http.conditional import read_if_match
 from service.web.http.json_body import RequestWith, read_form
-from service.web.http.query_flags import read_flags
+from service.web.http.query_values import read_flags
 from service.web.http.render import Json
 from service.web.openapi.declaration import IF_MATCH, ErrorExample, Parameter, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint

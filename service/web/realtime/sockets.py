@@ -1,4 +1,4 @@
-"""From a handshake to a session. Requests that are no WebSocket are left to the application."""
+"""From a handshake to a session, and the answer to a plain request for the socket. Other requests are left alone."""
 
 import time
 from collections.abc import Iterator
@@ -6,13 +6,19 @@ from contextlib import contextmanager
 from typing import Protocol, cast
 
 import orjson
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.bounds import MAX_HANDSHAKES, MAX_SOCKETS
+from service.domain.access.caller import ServiceCaller
 from service.domain.realtime.connections import SocketSink
-from service.errors import Busy, NotFound, ServiceError, Unauthorized, Unavailable
+from service.errors import Busy, NotFound, ServiceError, Unauthorized, Unavailable, UpgradeRequired
 from service.services import Services
 from service.web.asgi.deadlines import STOPPING
+from service.web.auth.authenticate import Credential
+from service.web.openapi.declaration import Success, Tag
+from service.web.openapi.endpoint import Query, endpoint
 from service.web.realtime.session import SocketSession
 
 PATH = "/realtime"
@@ -90,3 +96,17 @@ class SocketDispatch:
             self._second, self._handshakes = second, 0
         self._handshakes += 1
         return self._handshakes <= MAX_HANDSHAKES
+
+
+@endpoint(
+    "GET /realtime",
+    credential=Credential.NONE,
+    query=Query.IGNORED,
+    tag=Tag.DOCUMENTS,
+    description="The credential is part of the first message. The messages are described on the page about realtime.",
+    answer=Success("The connection is a WebSocket from here on", status=101),
+    errors=(UpgradeRequired,),
+)
+async def open_socket(request: Request, caller: ServiceCaller, services: Services) -> Response:
+    """Follow queries over a WebSocket."""
+    raise UpgradeRequired

@@ -11,7 +11,7 @@ from service.domain.sessions.refreshing import find_token_project
 from service.errors import Invalid, InvalidRefreshToken, LimitExceeded, SessionNotFound, Unavailable
 from service.services import Services
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.auth.grant import Granted, grant_view
 from service.web.auth.headers import headers_of
 from service.web.http.json_body import RequestWith, read_form

@@ -10,15 +10,13 @@ from typing_extensions import TypedDict
 from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller
 from service.domain.limits.policies import DAILY
-from service.domain.sessions.access_tokens import ALGORITHM, project_issuer
-from service.domain.sessions.introspection import REPEATED, introspect
+from service.domain.sessions.access_tokens import ALGORITHM, REPEATED, introspect, project_issuer
 from service.errors import Invalid, IssuerOff
 from service.services import Services
 from service.web.auth.authenticate import Credential
+from service.web.http.forms import URLENCODED, read_media_type, read_urlencoded
 from service.web.http.json_body import read_object, validated
-from service.web.http.media_types import read_media_type
 from service.web.http.render import Json
-from service.web.http.urlencoded import URLENCODED, read_urlencoded
 from service.web.openapi.declaration import TEXT, Content, Success, Tag
 from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.openapi.shapes import EXAMPLE_ID, Id

@@ -26,7 +26,7 @@ from service.errors import (
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.authenticate import MAX_PROJECT_ID, Credential
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.http.render import Json
 from service.web.openapi.declaration import TEXT, ErrorExample, Parameter, Success, Tag
 from service.web.openapi.endpoint import endpoint

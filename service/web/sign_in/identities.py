@@ -25,7 +25,7 @@ from service.errors import (
 from service.services import Services
 from service.storage.identities import OwnIdentity
 from service.web.auth.authenticate import MAX_PROJECT_ID, Credential
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
 from service.web.http.render import Created, Json, NoContent

@@ -17,8 +17,8 @@ from service.errors import ConfigurationMissing, Invalid, ProjectNotFound, Provi
 from service.schema import strict_json
 from service.services import Services
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
-from service.web.http.urlencoded import URLENCODED, read_urlencoded
+from service.web.auth.client_address import read_client
+from service.web.http.forms import URLENCODED, read_urlencoded
 from service.web.openapi.declaration import HTML, TEXT, Content, ErrorExample, Success, Tag
 from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.sign_in.bodies import MAX_NAME

@@ -21,7 +21,7 @@ from service.services import Services
 from service.web.accounts.bodies import SignedIn
 from service.web.accounts.views import SECOND_FACTORS, SIGNED_IN, signed_in_view
 from service.web.auth.authenticate import Credential
-from service.web.auth.client import read_client
+from service.web.auth.client_address import read_client
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.render import Json
 from service.web.openapi.declaration import ErrorExample, Success, Tag

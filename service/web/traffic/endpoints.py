@@ -19,7 +19,7 @@ from service.web.http.render import Json
 from service.web.openapi import shapes
 from service.web.openapi.declaration import Parameter, Schema, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
-from service.web.openapi.pages import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS, TIME
+from service.web.openapi.lists import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS, TIME
 from service.web.openapi.shapes import Time, WholeNumber
 
 MAX_TEXT, MAX_MS = 200, 86_400_000

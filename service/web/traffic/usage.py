@@ -20,7 +20,7 @@ from service.web.http.query_values import read_values
 from service.web.http.render import Json
 from service.web.openapi.declaration import Parameter, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
-from service.web.openapi.pages import TIME
+from service.web.openapi.lists import TIME
 from service.web.openapi.shapes import EXAMPLE_TIME, Time, WholeNumber
 
 # The steps of a report without `since`.

@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from service.domain.accounts import totp
-from service.domain.accounts.recovery_codes import hash_code, new_codes
+from service.domain.accounts import factor_codes
+from service.domain.accounts.factor_codes import hash_code, new_codes
 
 SECRET = b32encode(b"12345678901234567890").decode()
 VECTORS = [
@@ -20,15 +20,15 @@ VECTORS = [
 
 @pytest.mark.parametrize(("moment", "code"), VECTORS)
 def test_codes_are_those_of_the_rfc(moment: int, code: str) -> None:
-    assert totp.code_at(SECRET, moment) == code
-    assert totp.find_step(SECRET, code, moment) == moment // 30
-    assert totp.find_step(SECRET, f"{code[:3]} {code[3:]}", moment) == moment // 30
+    assert factor_codes.code_at(SECRET, moment) == code
+    assert factor_codes.find_step(SECRET, code, moment) == moment // 30
+    assert factor_codes.find_step(SECRET, f"{code[:3]} {code[3:]}", moment) == moment // 30
 
 
 def test_a_code_is_good_one_step_around() -> None:
     moment, step = 1111111111, 1111111111 // 30
-    code = totp.code_at(SECRET, moment)
-    around = [totp.find_step(SECRET, code, (step + late) * 30) for late in (-2, -1, 0, 1, 2)]
+    code = factor_codes.code_at(SECRET, moment)
+    around = [factor_codes.find_step(SECRET, code, (step + late) * 30) for late in (-2, -1, 0, 1, 2)]
     assert around == [None, step, step, step, None]
 
 
@@ -36,11 +36,11 @@ def test_a_code_is_good_one_step_around() -> None:
     "text", ["", "28708", "2870820", "abcdef", "\uff12\uff18\uff17\uff10\uff18\uff12", "28708\n", "-87082", "\ud800"]
 )
 def test_what_is_no_code_is_none(text: str) -> None:
-    assert totp.find_step(SECRET, text, 59) is None
+    assert factor_codes.find_step(SECRET, text, 59) is None
 
 
 def test_the_uri_says_what_apps_read() -> None:
-    parts = urlsplit(totp.describe(SECRET, "Ann & Bob: shop?", "ann+x@example.com"))
+    parts = urlsplit(factor_codes.describe(SECRET, "Ann & Bob: shop?", "ann+x@example.com"))
     assert (parts.scheme, parts.netloc) == ("otpauth", "totp")
     assert parts.path == "/Ann%20%26%20Bob%20%20shop%3F:ann%2Bx@example.com"
     assert parse_qs(parts.query) == {

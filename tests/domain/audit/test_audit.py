@@ -8,9 +8,8 @@ import pytest
 from pymongo import MongoClient
 
 from service.bounds import MAX_AGGREGATIONS, MAX_KEYS
-from service.domain.audit.actions import Action
+from service.domain.audit.actions import Action, show_entry
 from service.domain.audit.audit import Act, Audit, Target
-from service.domain.audit.entries import show_entry
 from service.domain.audit.origin import ORIGIN, SYSTEM, AuditActor, Origin
 from service.domain.projects.keys import SECRET, key_id
 from service.domain.projects.lookup import hash_api_key

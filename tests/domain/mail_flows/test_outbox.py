@@ -25,8 +25,8 @@ from faults.waiting import until
 from service.domain.limits.limiter import Limits
 from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.outbox import Outbox, Timing
+from service.domain.mail_flows.outgoing import read_routes
 from service.domain.mail_flows.purposes import Purpose
-from service.domain.mail_flows.routes import read_routes
 from service.domain.projects.secrets import SecretBox
 from service.mail import smtp
 from service.mail.servers import MailServer

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from service.domain.mail_flows.routes import MailRoutes
+from service.domain.mail_flows.outgoing import MailRoutes
 from service.domain.portable.cloning import clone_project
 from service.domain.portable.restoring import Choices, Restored
 from service.domain.portable.taking import Wanted

@@ -1,7 +1,7 @@
 """The ring of a worker: failed and slow requests first, a bound on what waits, and a count of the rest."""
 
 from service.bounds import MAX_REQUESTS_WAITING, MAX_REQUESTS_WRITTEN
-from service.domain.traffic.ring import Note, Ring
+from service.domain.traffic.tally import Note, Ring
 
 
 def note(number: int, status: int = 200, seconds: float = 0.01) -> Note:

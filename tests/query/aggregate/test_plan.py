@@ -10,7 +10,7 @@ from service.query.aggregate.bind import bind_aggregation
 from service.query.aggregate.grammar import read_aggregation
 from service.query.aggregate.nodes import BoundAggregation
 from service.query.aggregate.plan import FAST, PLAIN, Stage, command, is_rewritten, pipeline
-from service.query.document_shape import DocumentShape
+from service.query.shapes import DocumentShape
 from service.schema.fields import parse
 
 SHAPES: dict[str, DocumentShape] = {}

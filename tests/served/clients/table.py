@@ -17,7 +17,7 @@ from faults.provider import CLIENT_ID, CLIENT_SECRET, Account, Provider, running
 from faults.provider.accounts import person
 from faults.provider.state import Grant
 from service.cli.running import run_on
-from service.domain.accounts.totp import STEP_SECONDS, code_at
+from service.domain.accounts.factor_codes import STEP_SECONDS, code_at
 from service.domain.mail_flows.mailbox import read_messages
 from service.settings import Settings
 from tests.served.clients.proxy import Ask, Proxy, proxying

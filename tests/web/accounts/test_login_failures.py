@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.mail_flows.counts import QUARTER
+from service.domain.mail_flows.codes import QUARTER
 from service.services import Services
 from tests.conftest import Api, MakeApi
 from tests.web.flows.mailbox import ask, newest

@@ -11,7 +11,7 @@ from service.domain.aggregations.runs import AggregationRuns
 from service.errors import Busy
 from service.query.aggregate.bind import bind_aggregation
 from service.query.aggregate.grammar import read_aggregation
-from service.query.document_shape import DocumentShape
+from service.query.shapes import DocumentShape
 from service.schema.fields import parse
 from tests.conftest import Api, MakeApi
 from tests.web.aggregations.conftest import rows_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from service.domain.accounts import totp
+from service.domain.accounts import factor_codes
 from tests.conftest import Api
 
 USER = "/auth-collections/user"
@@ -42,11 +42,11 @@ class App:
 
     def code(self) -> str:
         CLOCK.ahead += 30
-        return totp.code_at(self.secret, CLOCK.time())
+        return factor_codes.code_at(self.secret, CLOCK.time())
 
     def wrong(self) -> str:
         """Nothing that it shows these minutes."""
-        near = {totp.code_at(self.secret, CLOCK.time() + late * 30) for late in range(-3, 4)}
+        near = {factor_codes.code_at(self.secret, CLOCK.time() + late * 30) for late in range(-3, 4)}
         return next(text for number in range(20) if (text := f"{number:06}") not in near)
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from service.domain.accounts.totp import code_at
+from service.domain.accounts.factor_codes import code_at
 from service.services import Services
 from tests.conftest import Api, MakeApi
 from tests.web.factors.apps import CLOCK, FACTORS, INVALID, TOTP, USER, add_app, guest, told

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.accounts.totp import code_at
+from service.domain.accounts.factor_codes import code_at
 from service.domain.sessions import pending
 from service.schema.values import now
 from service.services import Services

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from service.bounds import MAX_JSON_BYTES, MAX_PARTS
-from service.domain.files.parts import DataPart, FormPart
+from service.domain.files.intake import DataPart, FormPart
 from service.errors import Invalid, ServiceError, TooLarge
 from service.web.http.multipart import read_parts
 

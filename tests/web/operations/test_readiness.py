@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from faults.commands import free_port
 from faults.processes import running_service
 from service.app import create_app
-from service.embedded.binary import mongod_binary
+from service.embedded.folder import mongod_binary
 from service.services import Services
 from service.settings import Settings
 from service.storage.databases import Databases, ServerState

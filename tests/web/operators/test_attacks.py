@@ -11,7 +11,7 @@ from pymongo import MongoClient
 
 from faults.waiting import until
 from service.app import create_app
-from service.domain.accounts.totp import code_at
+from service.domain.accounts.factor_codes import code_at
 from service.domain.operators.invitations import make_bootstrap
 from service.services import Services
 from service.settings import Settings

@@ -11,7 +11,7 @@ from service.bounds import MAX_REQUESTS_WRITTEN
 from service.domain.projects.keys import key_id
 from service.domain.projects.lookup import hash_api_key
 from service.domain.traffic.request_log import RequestLog
-from service.domain.traffic.ring import Ring
+from service.domain.traffic.tally import Ring
 from service.services import Services
 from service.storage.request_log import RequestFilter, RequestLogStore
 from tests.conftest import Api

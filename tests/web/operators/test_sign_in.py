@@ -8,7 +8,7 @@ import pytest
 from pymongo import MongoClient
 
 from service.bounds import MAX_OPERATOR_SESSIONS
-from service.domain.accounts.totp import code_at
+from service.domain.accounts.factor_codes import code_at
 from service.domain.operators.sessions import NewSession
 from service.domain.sessions.sessions import Client
 from service.services import Services

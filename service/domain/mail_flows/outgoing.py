@@ -1,13 +1,17 @@
-"""The server and the sender of a project's mails, and the life of their codes and links."""
+"""A mail beside its flow: its server and sender, its life, and its contents, sealed until SMTP has taken it."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from email.headerregistry import Address
 from urllib.parse import urlsplit
 
 from service.domain.projects.lookup import Project
+from service.domain.projects.secrets import SecretBox
 from service.errors import ConfigurationError
+from service.mail.letters import Letter, Occasion, write_letter
 from service.mail.servers import MailServer, read_sender, read_server
+from service.storage.client import Document
 
 # The life of a code and a link, from the moment on at which SMTP took the mail.
 LIFE = {
@@ -61,3 +65,43 @@ def read_routes(smtp_url: str | None, mail_from: str | None, base_url: str) -> M
         return MailRoutes(read_server(smtp_url) if smtp_url else None, sender)
     except ValueError as error:
         raise ConfigurationError(f"SMTP_URL {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """`code` and `link` are '' if there is none."""
+
+    to: str
+    code: str = field(default="", repr=False)
+    link: str = field(default="", repr=False)
+
+
+def seal_contents(box: SecretBox, flow_id: str, contents: Contents) -> str:
+    return box.seal(json.dumps(asdict(contents)), _place(flow_id))
+
+
+def open_contents(box: SecretBox, flow: Document) -> Contents | None:
+    """None if the contents were removed, or another SECRET_KEY sealed them."""
+    sealed = flow["mail"].get("sealed")
+    try:
+        return Contents(**json.loads(box.open(sealed, _place(flow["_id"])))) if sealed else None
+    except ConfigurationError:
+        return None
+
+
+def _place(flow_id: str) -> str:
+    return f"flows/{flow_id}/mail"
+
+
+def write_mail(project: Project, flow: Document, contents: Contents) -> Letter:
+    mail = flow["mail"]
+    occasion = Occasion(
+        kind=mail["kind"],
+        to=contents.to,
+        project=project.name,
+        locale=mail.get("locale"),
+        code=contents.code,
+        link=contents.link,
+        minutes=int(life_of(flow["purpose"]).total_seconds() // 60),
+    )
+    return write_letter(occasion, project.settings.texts)

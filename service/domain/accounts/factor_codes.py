@@ -1,8 +1,10 @@
-"""Codes of authenticator apps (RFC 6238, with SHA-1, six digits and 30 seconds, as all apps know it). Pure."""
+"""Codes of second factors: those of authenticator apps (RFC 6238, as all apps know it), and recovery codes. Pure."""
 
 import base64
+import hashlib
 import os
 import re
+from collections.abc import Iterable
 from hmac import compare_digest
 from urllib.parse import quote
 
@@ -45,3 +47,26 @@ def describe(secret: str, issuer: str, email: str) -> str:
     name = quote(issuer.replace(":", " "), safe="")
     label = f"{name}:{quote(email, safe='@')}"
     return f"otpauth://totp/{label}?secret={secret}&issuer={name}&algorithm=SHA1&digits={DIGITS}&period={STEP_SECONDS}"
+
+
+NUMBER, CODE_BYTES, GROUP = 10, 15, 4
+
+
+def new_codes() -> list[str]:
+    """The form for people: base32 in groups, ABCD-EFGH-…"""
+    return [_new_code() for _ in range(NUMBER)]
+
+
+def hash_code(code: str) -> str:
+    """The stored digest; the same for any grouping of the code, and for small letters."""
+    plain = code.replace("-", "").replace(" ", "").upper()
+    return hashlib.sha256(plain.encode(errors="replace")).hexdigest()
+
+
+def hash_codes(codes: Iterable[str]) -> list[str]:
+    return [hash_code(code) for code in codes]
+
+
+def _new_code() -> str:
+    letters = base64.b32encode(os.urandom(CODE_BYTES)).decode()
+    return "-".join(letters[start : start + GROUP] for start in range(0, len(letters), GROUP))
