@@ -6,6 +6,7 @@ import { inspect } from "node:util";
 import { ConfigurationError, createClient, memory, raw, RequestError, TransportError, variant, webStorage } from "@auth-collections/client";
 import { admin } from "@auth-collections/client/admin";
 import { cookieSession } from "@auth-collections/client/cookies";
+import { realtime } from "@auth-collections/client/realtime";
 import { makeVerifier } from "@auth-collections/client/verify";
 import { flatten, write } from "../dist/bodies.js";
 import { loadOnce } from "../dist/loading.js";
@@ -300,6 +301,27 @@ test("K19 a verifier takes good tokens of its project alone", async () => {
   assert.equal((await patient.verify(make({}, { kid: "k2" }, next.privateKey))).sub, "ann");
   await Promise.all(Array.from({ length: 10_000 }, (_, at) => assert.rejects(patient.verify(make({}, { kid: `x${at}` })), { code: "unknown_key" })));
   assert.equal(reads, 2);
+});
+
+test("K20 a token that is about to end is refreshed once, and its successor is sent over the same socket", async () => {
+  const sent = [];
+  let socket;
+  class Socket {
+    readyState = 1;
+    constructor() { socket = this; setTimeout(() => this.onopen()); }
+    send(message) { sent.push(JSON.parse(message)); }
+    close() {}
+  }
+  const until = async (check) => { while (!check()) await new Promise((resolve) => setTimeout(resolve)); };
+  const { ac, requests } = made(() => json(tokens("ann", "r2", { n: 2 })));
+  await ac.auth.setSession(tokens("ann"));
+  realtime(ac, { WebSocket: Socket }).live("books", {}, { data() {} });
+  await until(() => sent.length === 2);
+  socket.onmessage({ data: '{"type": "token_expiring"}' });
+  await until(() => sent.length === 3);
+  const { access_token } = await ac.auth.session();
+  assert.deepEqual([sent[2], requests.length], [{ type: "token", token: access_token }, 1]);
+  ac.close();
 });
 
 test("K21 an abort ends a wait and a request, and leaves nothing", async () => {
