@@ -11,7 +11,7 @@ export const ACTIONS = {
   "signing_key.rotated": "rotated the signing key of", "provider.set": "set the provider", "provider.removed": "removed the provider",
   "collection.created": "made the collection", "collection.changed": "changed the collection", "collection.deleted": "deleted the collection",
   "rules.changed": "changed the rules of", "profile.changed": "changed the schema of profiles of", "aggregation.saved": "saved the aggregation", "aggregation.deleted": "deleted the aggregation",
-  "user.acted_as": "acted as", "mailbox.read": "read the mailbox of", "backup.made": "made the backup", "project.restored": "restored",
+  "user.acted_as": "acted as", "mailbox.read": "read the mailbox of", "backup.made": "made the backup", "project.restored": "restored", "project.cloned": "copied",
 };
 
 /** @param {string} action @returns {string} `data.createDocumentInProject` gives `create document in`. */
