@@ -10,16 +10,21 @@ import subprocess
 from pathlib import Path
 
 import httpx2
+import orjson
 import pytest
 from starlette.applications import Starlette
 
 from service.services import Services
 from service.settings import Settings
 from service.web.console.assets import read_console
+from service.web.openapi.document import ADMIN, build_document
+from service.web.routes import ADMIN_ROUTES
 
 HERE = Path(__file__).parent
 STATIC = HERE.parents[1] / "service/web/console/static"
-NODE_MODULES = HERE.parents[1] / ".generators/console/node_modules"
+GENERATORS = HERE.parents[1] / ".generators"
+NODE_MODULES = GENERATORS / "console/node_modules"
+needs_types = pytest.mark.skipif(not NODE_MODULES.exists(), reason="scripts/setup dev installs the types where npm is")
 LINES = [line.split() for line in (STATIC / "VENDORED").read_text().splitlines()]
 PACKAGES = {line[0]: line[1:] for line in LINES if len(line) == 3}
 SUMS = {line[1]: line[0] for line in LINES if len(line) == 2}
@@ -135,13 +140,42 @@ def test_no_file_carries_a_style_or_makes_markup_of_text() -> None:
         assert not re.search(r"\bstyle=|innerHTML|dangerouslySet|\bsrcdoc\b|\beval\(", text), path.name
 
 
-@pytest.mark.skipif(not NODE_MODULES.exists(), reason="scripts/setup dev installs the types where npm is")
-def test_types_of_the_scripts_hold() -> None:
+@pytest.fixture(scope="module")
+def admin_types() -> None:
+    """Makes the types of the Admin API's document again where it has changed."""
+    document = orjson.dumps(build_document(ADMIN_ROUTES, ADMIN))
+    known, types = GENERATORS / "console/admin.json", GENERATORS / "console/admin.d.ts"
+    if types.exists() and known.exists() and known.read_bytes() == document:
+        return
+    known.write_bytes(document)
+    run_node(str(GENERATORS / "node_modules/openapi-typescript/bin/cli.js"), str(known), "--output", str(types))
+
+
+def run_node(*arguments: str) -> tuple[str, int]:
     node = shutil.which("node")
     assert node is not None
-    command = [node, str(NODE_MODULES / "typescript/bin/tsc"), "--project", str(HERE / "tsconfig.json")]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
-    assert (done.stdout, done.returncode) == ("", 0)
+    done = subprocess.run([node, *arguments], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    return done.stdout, done.returncode
+
+
+@needs_types
+def test_bodies_and_answers_of_the_scripts_are_those_of_the_admin_api(admin_types: None, tmp_path: Path) -> None:
+    """The types of all scripts hold, and a script with names that the document does not have is found."""
+    script = """import { call } from "STATIC/app/api.js";
+import { pathOf } from "STATIC/app/collections.js";
+const usage = await call(`${pathOf("shop")}/usage`);
+console.log(usage.steps[0]?.requests, usage.steps[0]?.inquiries);
+await call(`${pathOf("shop")}/settings`, { method: "PATCH", body: { sittings: {} } });
+"""
+    (tmp_path / "script.js").write_text(script.replace("STATIC", str(STATIC)))
+    options = json.loads((HERE / "tsconfig.json").read_text())["compilerOptions"]
+    paths = {name: [str((HERE / path).resolve()) for path in each] for name, each in options["paths"].items()}
+    config = {"compilerOptions": options | {"paths": paths}, "include": ["script.js", f"{STATIC}/*/*.js"]}
+    (tmp_path / "tsconfig.json").write_text(json.dumps(config))
+    found, _ = run_node(str(NODE_MODULES / "typescript/bin/tsc"), "--project", str(tmp_path / "tsconfig.json"))
+    errors = [line for line in found.splitlines() if "error TS" in line]
+    assert [line for line in errors if not re.search(r"script\.js\((4|5),.*'(inquiries|sittings)'", line)] == []
+    assert len(errors) == 2
 
 
 def test_the_lock_file_names_no_registry() -> None:

@@ -45,7 +45,7 @@ pytestmark = needs_console
 
 def test_requests_are_filtered_by_the_address(console: Console) -> None:
     page = console.open(BLANK)
-    # What comes meanwhile is another test's.
+    # A live stream would show the requests of other tests.
     page.route("**/live?*", lambda route: route.fulfill(status=204))
     page.goto(f"{console.url}#/projects/{PROJECT}/logs?status=5xx")
     expect(page.get_by_text("Nothing matches")).to_be_visible()

@@ -77,8 +77,14 @@ export async function callOnce(path, options = {}) {
   return (await read(await send(path, options), options)).body;
 }
 
+/** The options of a call, whose body is what the Admin API takes there.
+ * @template {string} Path @template {string} Method
+ * @typedef {Omit<Options, "method" | "body"> & { method?: Method, body?: import("admin-api").Sent<Path, Method> }} OptionsOf */
+
 /** The answer with its ETag, after a sign-in or a confirmation where one is needed. Raises ApiError.
- * @param {string} path @param {Options} [options] @returns {Promise<Answer>} */
+ * @template {string} Path @template {string} [Method="GET"]
+ * @param {Path} path @param {OptionsOf<Path, Method>} [options]
+ * @returns {Promise<{ body: import("admin-api").Answer<Path, Method>, etag: string }>} */
 export async function exchange(path, options = {}) {
   try {
     return await read(await send(path, options), options);
@@ -91,7 +97,8 @@ export async function exchange(path, options = {}) {
   }
 }
 
-/** The answer's JSON; else as `exchange`. @param {string} path @param {Options} [options] @returns {Promise<any>} */
+/** The answer's JSON; else as `exchange`. @template {string} Path @template {string} [Method="GET"]
+ * @param {Path} path @param {OptionsOf<Path, Method>} [options] @returns {Promise<import("admin-api").Answer<Path, Method>>} */
 export async function call(path, options = {}) {
   return (await exchange(path, options)).body;
 }

@@ -6,8 +6,9 @@ import { html } from "./html.js";
 import { useLoading } from "./loading.js";
 import { link, place } from "./router.js";
 
-/** @typedef {{ type: string, required?: boolean, unique?: boolean, index?: boolean, nullable?: boolean, default?: unknown,
- *   collection?: string, enum?: unknown[], items?: any, properties?: Record<string, any>, variants?: Record<string, unknown>,
+/** @typedef {"string" | "integer" | "number" | "boolean" | "datetime" | "object" | "array" | "any" | "reference" | "file"} FieldType */
+/** @typedef {{ type: FieldType, required?: boolean, unique?: boolean, index?: boolean, nullable?: boolean, default?: unknown,
+ *   collection?: string, enum?: unknown[], items?: any, properties?: Record<string, any>, variants?: Record<string, any>,
  *   [option: string]: unknown }} Definition */
 /** @typedef {{ name: string, schema: Record<string, Definition>, realtime: boolean, created_at: string, updated_at: string }} Collection */
 
@@ -48,10 +49,10 @@ export function forgetCollections() {
 /** @param {string} project */
 export const useCollections = (project) => useLoading(() => readCollections(project), [project, version.value]);
 
-/** @param {string} project @returns {string} The path of its rows, below /admin/v1/. */
+/** @param {string} project @returns {`projects/${string}`} The path of its rows, below /admin/v1/. */
 export const pathOf = (project) => `projects/${encodeURIComponent(project)}`;
 
-/** @param {string} project @param {string} collection @returns {string} */
+/** @param {string} project @param {string} collection @returns {`projects/${string}/api/collections/${string}`} */
 export const pathOfCollection = (project, collection) => `${pathOf(project)}/api/collections/${encodeURIComponent(collection)}`;
 
 /** @param {{ project: string, hide: () => void }} given */

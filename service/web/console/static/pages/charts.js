@@ -24,6 +24,6 @@ export default function Charts({ project }) {
     <div class="page"><div class="page-inner"><${Loaded} loading=${loading}>
       ${saved?.length === 0 && html`<${Empty} icon="chart-column" title="No charts yet"><p>A chart groups the documents of a collection, or users. It is saved as an aggregation, which apps can run by its name.</p>${button}
         <pre class="code" tabindex="0" aria-label="The same as a command">curl -X PUT "$URL/api/aggregations/by_city" -H "x-api-key: $API_KEY" …</pre><//>`}
-      ${saved?.length > 0 && html`<div class="charts">${saved.map((/** @type {any} */ each) => html`<${SavedChart} key=${each.name} project=${project} saved=${each} form=${readForm(forms?.get(each.name))} />`)}</div>`}
+      ${saved && saved.length > 0 && html`<div class="charts">${saved.map((/** @type {any} */ each) => html`<${SavedChart} key=${each.name} project=${project} saved=${each} form=${readForm(forms?.get(each.name))} />`)}</div>`}
     <//></div></div></main>`;
 }

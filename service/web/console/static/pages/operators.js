@@ -66,7 +66,7 @@ function RoleFields({ form }) {
 function Invite({ close, done }) {
   const [made, setMade] = useState(/** @type {any} */ (null));
   const form = useForm({ email: "", role: "viewer", project: "*", hours: "24" }, async (values) => {
-    const body = { email: values.email, roles: readRoles(values), hours: Number(values.hours) };
+    const body = { email: values.email, roles: /** @type {Record<string, "viewer">} */ (readRoles(values)), hours: Number(values.hours) };
     setMade((await call("operators", { method: "POST", body })).invitation);
     done();
   });

@@ -29,7 +29,7 @@ export default function Projects() {
       placeholder="Filter by name or id" aria-label="Filter" maxlength="100"
       onInput=${(/** @type {InputEvent} */ event) => replace(link([], { q: /** @type {HTMLInputElement} */ (event.currentTarget).value }))} /></label></div>
     <div class="page"><div class="page-inner"><${Loaded} loading=${loading}>
-      ${page?.projects.length > 0 && html`<div class="projects">${page.projects.map((/** @type {any} */ each) => html`<${Card} key=${each.id} project=${each} />`)}</div>`}
+      ${page && page.projects.length > 0 && html`<div class="projects">${page.projects.map((/** @type {any} */ each) => html`<${Card} key=${each.id} project=${each} />`)}</div>`}
       ${page?.projects.length === 0 && (q ? html`<${NoMatch} />` : html`<${None} button=${button} />`)}
       ${page?.next && limit < 200 && html`<p class="more"><button class="button" onClick=${() => setLimit(200)}>Show more</button></p>`}
       ${page?.next && limit === 200 && html`<p class="more soft">The first 200 are shown. Filter to see others.</p>`}

@@ -13,7 +13,9 @@ function sample({ type, enum: values, minimum, default: given }) {
   if (given !== undefined && given !== null) return given;
   if (values?.length) return values[0];
   const numbers = typeof minimum === "number" ? minimum : 1;
-  return { string: "text", integer: numbers, number: numbers, boolean: true, datetime: "2026-01-31T12:00:00Z", reference: ID, array: [], object: {} }[type] ?? "text";
+  /** @type {Record<string, unknown>} */
+  const samples = { string: "text", integer: numbers, number: numbers, boolean: true, datetime: "2026-01-31T12:00:00Z", reference: ID, array: [], object: {} };
+  return samples[type] ?? "text";
 }
 
 /** @param {Collection} collection @returns {Record<string, unknown>} Required fields first. */

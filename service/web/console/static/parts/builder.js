@@ -4,7 +4,8 @@ import { html } from "../app/html.js";
 import { BUCKETS, DATES, FUNCTIONS, isProposed, listFields, nameColumn, OPERATORS, readConditions, renameKey, writeConditions } from "./aggregate.js";
 import { Icon } from "./icon.js";
 
-/** @typedef {{ source: string, aggregate: import("./aggregate.js").Aggregate, parameters: Record<string, { type: string }>, samples: Record<string, string> }} Draft */
+/** @typedef {{ type: "string" | "number" | "boolean" | "integer" | "datetime" }} Parameter */
+/** @typedef {{ source: string, aggregate: import("./aggregate.js").Aggregate, parameters: Record<string, Parameter>, samples: Record<string, string> }} Draft */
 /** @typedef {{ draft: Draft, change: (part: Partial<Draft>) => void, fields: import("./aggregate.js").FieldOf[] }} Given */
 
 /** @param {{ draft: Draft, change: (part: Partial<Draft>) => void, collections: any[], sources: string[], children?: unknown }} given */
@@ -124,7 +125,7 @@ function Parameters({ draft, change }) {
   const add = () => change({ parameters: { ...draft.parameters, [nameColumn("least", names)]: { type: "number" } } });
   return html`<section class="step"><div class="step-head">Parameters<${Add} label="Another parameter" act=${add} /></div>
     ${names.map((name, index) => html`<div class="step-line" key=${index}><${Word} label=${`Name of parameter ${index + 1}`} value=${name} set=${(/** @type {string} */ text) => text && change({ parameters: renameKey(draft.parameters, name, text, draft.parameters[name]) })} />
-      <${Pick} label=${`Type of ${name}`} value=${draft.parameters[name]?.type ?? ""} values=${types} choose=${(/** @type {string} */ type) => change({ parameters: { ...draft.parameters, [name]: { type } } })} />
+      <${Pick} label=${`Type of ${name}`} value=${draft.parameters[name]?.type ?? ""} values=${types} choose=${(/** @type {any} */ type) => change({ parameters: { ...draft.parameters, [name]: { type } } })} />
       <${Word} label=${`Try ${name} with`} size="is-tight" value=${draft.samples[name] ?? ""} set=${(/** @type {string} */ text) => change({ samples: { ...draft.samples, [name]: text } })} />
       <${Remove} label=${`Remove the parameter ${name}`} act=${() => change({ parameters: Object.fromEntries(Object.entries(draft.parameters).filter(([each]) => each !== name)) })} /></div>`)}
     <p class="small soft">${names.length ? html`A condition names it: <code dir="auto">$${names[0]}</code>. The chart tries the last value.` : "A value that an app gives when it asks."}</p></section>`;

@@ -6,7 +6,7 @@ import { html } from "../app/html.js";
 /** @typedef {{ values: Record<string, string>, faults: Record<string, string>, alert: string, isBusy: boolean,
  *   set: (name: string, value: string) => void, submit: (event?: Event) => Promise<void> }} FormState */
 
-/** @param {Record<string, string>} first @param {(values: Record<string, string>) => Promise<void>} send
+/** @template {Record<string, string>} Values @param {Values} first @param {(values: Values) => Promise<void>} send
  * @returns {FormState} Its `submit` shows what `send` raises. */
 export function useForm(first, send) {
   const [values, setValues] = useState(first);

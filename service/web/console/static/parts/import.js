@@ -102,7 +102,7 @@ function Columns({ columns, collection, isFixed, change }) {
     <tbody>${columns.map((column, at) => html`<tr key=${column.header}>
       <td>${isFixed ? html`<span dir="auto">${column.name}</span>` : html`<input class="input input-small" aria-label=${`Field for ${column.header}`} dir="auto" value=${column.name} onInput=${(/** @type {Event} */ event) => set(at, { name: chosen(event) })} />`}
         ${collection && !collection.schema[column.name] && html`<span class="field-error">no such field</span>`}</td>
-      <td>${collection ? (collection.schema[column.name]?.type ?? "") : html`<select class="input input-small" aria-label=${`Type of ${column.header}`} onChange=${(/** @type {Event} */ event) => set(at, { type: chosen(event) })}>
+      <td>${collection ? (collection.schema[column.name]?.type ?? "") : html`<select class="input input-small" aria-label=${`Type of ${column.header}`} onChange=${(/** @type {Event} */ event) => set(at, { type: /** @type {Column["type"]} */ (chosen(event)) })}>
         ${TYPES.map((each) => html`<option key=${each} value=${each} selected=${each === column.type}>${each}</option>`)}</select>`}</td>
       <td class="number">${number(column.empty)}</td><td class="faint cut" dir="auto">${column.examples.join(", ")}</td></tr>`)}</tbody></table></div>`;
 }

@@ -1,6 +1,6 @@
 /** What the beginning of a file of rows looks like: its columns, and a type for each that fits all of its values. Pure. */
 
-/** @typedef {{ header: string, name: string, type: string, empty: number, distinct: number, examples: string[] }} Column */
+/** @typedef {{ header: string, name: string, type: import("../app/collections.js").FieldType, empty: number, distinct: number, examples: string[] }} Column */
 /** `end` is where the header's line ends in the text, with its break. @typedef {{ columns: Column[], rows: number, end: number }} Guess */
 
 const ROWS_MAX = 1_000;
@@ -49,8 +49,8 @@ export function findDelimiter(text) {
   return [",", ";", "\t"].reduce((best, each) => (header.split(each).length > header.split(best).length ? each : best), ",");
 }
 
-/** @param {string[]} values @returns {string} */
-const typeOf = (values) => (values.length && TYPES.find(([, fits]) => values.every(fits))?.[0]) || "string";
+/** @param {string[]} values @returns {import("../app/collections.js").FieldType} */
+const typeOf = (values) => /** @type {import("../app/collections.js").FieldType} */ ((values.length && TYPES.find(([, fits]) => values.every(fits))?.[0]) || "string");
 
 /** @param {string} text @param {string} delimiter @param {boolean} isWhole @returns {Guess} */
 export function inferCsv(text, delimiter, isWhole) {
@@ -77,16 +77,16 @@ export function inferLines(text, isWhole) {
   return { columns, rows: rows.length, end: 0 };
 }
 
-/** @param {unknown[]} values @returns {string} */
+/** @param {unknown[]} values @returns {import("../app/collections.js").FieldType} */
 function typeOfJson(values) {
   if (values.length && values.every((each) => typeof each === "string")) return typeOf(/** @type {string[]} */ (values)) === "datetime" ? "datetime" : "string";
   if (values.length && values.every(Number.isInteger)) return "integer";
   const kinds = new Set(values.map((each) => (Array.isArray(each) ? "array" : typeof each)));
   const [kind = "any"] = kinds;
-  return kinds.size === 1 && ["number", "boolean", "object", "array"].includes(kind) ? kind : "any";
+  return kinds.size === 1 && ["number", "boolean", "object", "array"].includes(kind) ? /** @type {"object"} */ (kind) : "any";
 }
 
-/** @param {string} header @param {string} name @param {string} type @param {number} empty @param {string[]} there @returns {Column} */
+/** @param {string} header @param {string} name @param {import("../app/collections.js").FieldType} type @param {number} empty @param {string[]} there @returns {Column} */
 function describe(header, name, type, empty, there) {
   const distinct = new Set(there);
   return { header, name, type, empty, distinct: distinct.size, examples: [...distinct].slice(0, EXAMPLES).map((each) => each.slice(0, 40)) };

@@ -36,7 +36,7 @@ export function Pins({ project }) {
     const [{ aggregations }, forms] = await Promise.all([call(`${pathOf(project)}/api/aggregations`, { signal }), readForms(project, signal)]);
     return aggregations.map((/** @type {any} */ saved) => ({ saved, form: readForm(forms.get(saved.name)) })).filter((/** @type {any} */ { form }) => form.isPinned);
   }, [project]);
-  return html`<${Loaded} loading=${loading}>${loading.data?.length > 0 && html`<div class="charts">${loading.data.map((/** @type {any} */ { saved, form }) => html`<${SavedChart} key=${saved.name} project=${project} saved=${saved} form=${form} />`)}</div>`}<//>`;
+  return html`<${Loaded} loading=${loading}>${loading.data && loading.data.length > 0 && html`<div class="charts">${loading.data.map((/** @type {any} */ { saved, form }) => html`<${SavedChart} key=${saved.name} project=${project} saved=${saved} form=${form} />`)}</div>`}<//>`;
 }
 
 /** What a new project lacks, as a list that empties. @param {{ project: string, collections: any[] }} given */

@@ -14,9 +14,9 @@ async function countReferences(project, target, id, signal) {
   const fields = (await readCollections(project)).flatMap(({ name, schema }) => Object.entries(schema)
     .filter(([, { type, collection }]) => type === "reference" && collection === target).map(([field]) => ({ name, field, where: { [`${queryName(field)}_eq`]: id } })));
   return Promise.all(fields.map(async ({ name, field, where }) => {
-    const body = { where, limit: 1, count: "capped", fields: ["id"] };
+    const body = { where, limit: 1, count: /** @type {const} */ ("capped"), fields: ["id"] };
     const { total, total_is } = await call(`${pathOfCollection(project, name)}/query`, { method: "POST", body, isRead: true, signal });
-    return { name, field, where, count: total_is === "at_least" ? "10,000+" : number(total) };
+    return { name, field, where, count: total_is === "at_least" ? "10,000+" : number(total ?? 0) };
   }));
 }
 

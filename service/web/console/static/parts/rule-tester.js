@@ -26,10 +26,10 @@ export function Tester({ project, collection, isChanged, keep }) {
   const [result, setResult] = useState(/** @type {any} */ (null));
   const parsed = parseJson(text);
   const hasBody = action === "create" || action === "update";
-  const as = () => (who === "guest" ? "anyone" : { ...(who === "user" && user ? { user_id: user } : {}), ...(roles.trim() ? { roles: roles.split(",").map((each) => each.trim()) } : {}) });
+  const as = () => (who === "guest" ? /** @type {const} */ ("anyone") : { ...(who === "user" && user ? { user_id: user } : {}), ...(roles.trim() ? { roles: roles.split(",").map((each) => each.trim()) } : {}) });
   const form = useForm({}, async () => {
     setResult(null);
-    const body = { as: as(), action, collection, ...(record && action !== "create" ? { id: record } : {}), ...(hasBody ? { data: parsed.value } : {}) };
+    const body = { as: as(), action: /** @type {"read"} */ (action), collection, ...(record && action !== "create" ? { id: record } : {}), ...(hasBody ? { data: parsed.value } : {}) };
     setResult(await call(`${pathOf(project)}/api/rules/explain`, { method: "POST", body, isRead: true }).catch((error) => {
       // The rules do not name the collection: for users and guests it is not there.
       if (error.code === "collection_not_found") return { allowed: false, because: [], sets: {} };

@@ -52,7 +52,7 @@ function FieldRows({ row, all, mayWrite, isOpen, fault, toggle, set, drop }) {
       <td>${before ? html`<b dir="auto" class=${isRemoved ? "struck" : ""}>${name}</b>` : html`<input class="input input-small" aria-label="Field name" dir="auto" value=${name} onInput=${(/** @type {Event} */ event) => set(rename(chosen(event), definition, all))} />`}
         ${" "}${isRemoved ? html`<span class="badge badge-bad">removed</span>` : !before ? html`<span class="badge badge-accent">new</span>` : isChanged ? html`<span class="badge badge-accent">changed</span>` : ""}
         ${fault && html`<span class="field-error" role="alert">${fault}</span>`}</td>
-      <td>${mayWrite && !isRemoved ? html`<span class="type"><${Icon} name=${iconOf(definition.type)} small /><select class="input input-small type-select" aria-label=${before ? `Type of ${name}` : "Type"} onChange=${(/** @type {Event} */ event) => set({ definition: firstOf(chosen(event), definition, all) })}>
+      <td>${mayWrite && !isRemoved ? html`<span class="type"><${Icon} name=${iconOf(definition.type)} small /><select class="input input-small type-select" aria-label=${before ? `Type of ${name}` : "Type"} onChange=${(/** @type {Event} */ event) => set({ definition: firstOf(/** @type {Definition["type"]} */ (chosen(event)), definition, all) })}>
         ${TYPES.map((each) => html`<option key=${each} value=${each} selected=${each === definition.type}>${each}</option>`)}</select></span>` : html`<span class="type"><${Icon} name=${iconOf(definition.type)} small />${definition.type}</span>`}</td>
       ${flag("required", null)}${flag("unique", UNIQUE)}${flag("index", INDEXED)}
       <td class="fill soft" dir="auto">${definition.type === "reference" && mayWrite && !before ? html`<select class="input input-small" aria-label="Collection" onChange=${(/** @type {Event} */ event) => define({ collection: chosen(event) })}>
@@ -70,7 +70,7 @@ function rename(name, definition, all) {
   return target && definition.type === "string" ? { name, definition: { type: "reference", collection: target } } : { name };
 }
 
-/** @param {string} type @param {Definition} before @param {{ name: string }[]} all @returns {Definition} Without the options that its type has not. */
+/** @param {import("../app/collections.js").FieldType} type @param {Definition} before @param {{ name: string }[]} all @returns {Definition} Without the options that its type has not. */
 function firstOf(type, { required }, all) {
   const kept = required ? { type, required } : { type };
   return type === "reference" ? { ...kept, collection: all[0]?.name ?? "users" } : kept;

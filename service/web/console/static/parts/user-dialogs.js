@@ -25,7 +25,7 @@ export function EditUser({ path, user, close, done }) {
       ...(values.email === user.email ? {} : { email: values.email }),
     };
     if (Object.keys(body).length) await call(path, { method: "PATCH", body });
-    if (values.roles !== roles) await call(`${path}/roles`, { method: "PUT", body: { roles: (values.roles ?? "").split(",").map((each) => each.trim()).filter(Boolean) } });
+    if (values.roles !== roles) await call(`${path}/roles`, { method: "PUT", body: { roles: String(values.roles ?? "").split(",").map((/** @type {string} */ each) => each.trim()).filter(Boolean) } });
     done();
   });
   const data = parseJson(form.values.data ?? "");
