@@ -12,6 +12,7 @@ export const ACTIONS = {
   "collection.created": "made the collection", "collection.changed": "changed the collection", "collection.deleted": "deleted the collection",
   "rules.changed": "changed the rules of", "profile.changed": "changed the schema of profiles of", "aggregation.saved": "saved the aggregation", "aggregation.deleted": "deleted the aggregation",
   "user.acted_as": "acted as", "mailbox.read": "read the mailbox of", "backup.made": "made the backup", "project.restored": "restored", "project.cloned": "copied",
+  "backup.failed": "failed to make a backup of", "backup.downloaded": "downloaded the backup", "backup.changed": "changed the backup", "backup.deleted": "deleted the backup", "import.begun": "began the import into", "import.ended": "ended the import into",
 };
 
 /** @param {string} action @returns {string} `data.createDocumentInProject` gives `create document in`. */
