@@ -62,7 +62,9 @@ class UpgradeForm(BaseModel):
     answer=Success("The new user, with a token", {"anonymous": {**EXAMPLE_SIGNED_IN, "user": EXAMPLE_ANONYMOUS}}),
     errors=(CaptchaFailed, AnonymousOff),
 )
-async def sign_up(request: RequestWith[AnonymousSignup], caller: KeyCaller, services: Services) -> Created[SignedIn]:
+async def signup_anonymous(
+    request: RequestWith[AnonymousSignup], caller: KeyCaller, services: Services
+) -> Created[SignedIn]:
     """Register a user without an address."""
     form = await read_form(request)
     await require_captcha(request, caller, services, "anonymous")
