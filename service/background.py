@@ -7,6 +7,8 @@ from service.domain.accounts import Accounts
 from service.domain.accounts.anonymous import END_SECONDS, end_unused
 from service.domain.events import EVERY_SECONDS as EVENT_SECONDS
 from service.domain.events import Journal
+from service.domain.feed.leader import LOOK_SECONDS as FEED_SECONDS
+from service.domain.feed.leader import FeedLeader
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
 from service.domain.jobs import Job, Jobs, Leader
 from service.domain.limits.limiter import TICK_SECONDS, Limits
@@ -49,6 +51,7 @@ def build_jobs(
     uses: Uses,
     traffic: Traffic,
     runner: JobRunner,
+    feed: FeedLeader,
 ) -> Jobs:
     """They run when they are started."""
     jobs = [
@@ -57,6 +60,7 @@ def build_jobs(
         _operators(uses),
         *_traffic(base, traffic),
         *_long_jobs(runner),
+        Job("feed", feed.run, every=FEED_SECONDS, for_deployment=True),
         *_sweeps(base.databases),
         Job(
             "anonymous", partial(end_unused, accounts, base), every=END_SECONDS, delay=END_SECONDS, for_deployment=True

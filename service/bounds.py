@@ -86,6 +86,26 @@ MAX_SIGHTINGS = Bound(
     past="the rest is not noted",
 )
 MAX_USER_AGENT = Bound(256, "characters of a session's user agent", protects="the disk", past="the rest is cut off")
+MAX_EVENT_BYTES = Bound(
+    262_144,
+    "bytes of the records in an event of the feed, as MongoDB keeps them",
+    protects=MEMORY,
+    past="`previous`, then `document`, are left out, and `omitted` names them",
+)
+MAX_COMMIT_BYTES = Bound(
+    8_388_608, "bytes of the events of one commit of the feed", protects=MEMORY, past="several commits"
+)
+MAX_CHANGES = Bound(1_000, "events in one answer of the feed", protects=MEMORY, past=INVALID)
+MAX_FEED_BYTES = Bound(
+    4_194_304, "bytes of the events in one answer of the feed", protects=MEMORY, past="`next` goes on"
+)
+MAX_FEED_READERS = Bound(
+    8,
+    "readers of a project that wait for the feed, or follow it, in a worker",
+    protects=MONGODB,
+    past="429 too_many_readers",
+)
+MAX_FEED_PATTERNS = Bound(20, "patterns of events of a feed, or of a request", protects=LOOP, past=INVALID)
 MAX_SIGNED_URLS = Bound(100, "URLs of files signed by one request", protects=MONGODB, past=INVALID)
 MAX_VARIANTS = Bound(10, "variants of a field of files", protects="the disk", past=INVALID)
 MAX_VARIANT_SIDE = Bound(4_096, "pixels of a side of a variant", protects=MEMORY, past=INVALID)

@@ -15,11 +15,11 @@ ServiceError
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
 │                  FactorExists, FactorLimit, NoFactor, IdempotencyKeyUsed, LastOwner, OperatorExists, OperatorLimit,
 │                  TokenLimit, ViewLimit, FactorMandatory, NotAnonymous
-├── VersionConflict 412
+├── CursorExpired 410, VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
-├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge; RejectedByValidator 422 (translated before it is sent)
-├── LimitExceeded 429 ── TooManySockets, TooManySubscriptions
+├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge, NotInFeed; RejectedByValidator 422 (translated before it is sent)
+├── LimitExceeded 429 ── TooManySockets, TooManySubscriptions, TooManyReaders
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady ── NewerData
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored,
 │                    FactorMissing
@@ -789,6 +789,21 @@ class FactorMandatory(Conflict):
     detail = "OPERATOR_MFA requires a second factor; set up another authenticator app instead"
 
 
+class CursorExpired(ServiceError):
+    """The events after the cursor are no longer all in the feed; `first` is the earliest cursor that is good."""
+
+    status = 410
+    code = "cursor_expired"
+    detail = "The feed keeps no longer all events after this cursor; compare by a list, and go on with `first`"
+
+    def __init__(self, first: str) -> None:
+        self.first = first
+        super().__init__()
+
+    def body(self) -> dict[str, Any]:
+        return super().body() | {"first": self.first}
+
+
 class VersionConflict(ServiceError):
     """The stored version is not the one in the client's condition (RFC 9110 section 13.1.1)."""
 
@@ -923,6 +938,16 @@ class TooManySockets(LimitExceeded):
     """The user has 10 sockets and event streams to this worker already."""
 
     detail = "This user has 10 sockets already; close one first"
+
+
+class TooManyReaders(LimitExceeded):
+    """Eight readers of the project wait for the feed, or follow it, in this worker already."""
+
+    code = "too_many_readers"
+    detail = "8 readers of this project wait for the feed already; end one first, or ask without `wait`"
+
+    def __init__(self) -> None:
+        super().__init__(headers={"retry-after": "1"})
 
 
 class TooManySubscriptions(LimitExceeded):
@@ -1115,6 +1140,12 @@ class HistoryLost(BackupError):
         "MongoDB no longer keeps the moment of the backup: raise its parameter minSnapshotHistoryWindowInSeconds above "
         "the seconds that the backup takes, and try again"
     )
+
+
+class NotInFeed(Invalid):
+    """The feed of the project does not keep the events that are asked for."""
+
+    code = "not_in_feed"
 
 
 class RejectedByValidator(ServiceError):

@@ -21,6 +21,8 @@ from service.domain.contracts import Contracts
 from service.domain.documents import build_documents
 from service.domain.documents.reader import Engine
 from service.domain.events import Journal
+from service.domain.feed import build_feed
+from service.domain.feed.reader import Feed
 from service.domain.files import build_files
 from service.domain.files.files import Files
 from service.domain.files.variants import FileVariants
@@ -89,6 +91,7 @@ class Services:
     operators: Operators
     views: Views
     backups: BackupFolder
+    feed: Feed
     idempotency: Idempotency
     jobs: Jobs
     web: WebSettings
@@ -98,6 +101,7 @@ class Services:
         await self.realtime.close()
         await self.traffic.live.close()
         await self.jobs.close()
+        await self.feed.close()
         await self.flows.outbox.close()
         await self.variants.close()
         await self.limits.close()
@@ -128,6 +132,7 @@ def build_services(settings: Settings) -> Services:
     operators = build_operators(base, limits, accounts.passwords, sessions, _operator_rules(settings))
     sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
     realtime = build_realtime(base, files.protection, sessions, partial(_connect_feed, settings))
+    feed = build_feed(base, collections.catalogs, partial(_connect_feed, settings), days=settings.feed_days)
     traffic = build_traffic(base, realtime.count_sockets, megabytes=settings.request_log_mb)
     backups = build_backups(base, settings.backup_store or settings.data_dir / "backups")
     return Services(
@@ -153,8 +158,9 @@ def build_services(settings: Settings) -> Services:
         operators=operators,
         views=Views(base.databases),
         backups=backups,
+        feed=feed,
         idempotency=Idempotency(base.secret_box),
-        jobs=build_jobs(base, limits, accounts, journal, operators.uses, traffic, build_runner(backups)),
+        jobs=build_jobs(base, limits, accounts, journal, operators.uses, traffic, build_runner(backups), feed.leader),
         web=WebSettings(settings.trusted_proxies, _reveal(settings.metrics_token)),
     )
 

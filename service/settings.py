@@ -110,6 +110,8 @@ class Settings(BaseSettings):
     """Days for which entries of the audit log are kept, also those of deleted projects."""
     backup_store: Path | None = None
     """The folder of the backups that the Admin API takes; the default is `backups` in DATA_DIR."""
+    feed_days: int = Field(default=7, ge=1, le=30)
+    """Days for which the feed keeps its events."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least level that is logged."""
     slow_query_ms: int = Field(default=100, ge=0, le=60_000)

@@ -18,6 +18,7 @@ from pymongo import MongoClient
 from service.domain.cache import Cache
 from service.services import Services
 from service.storage.databases import ProjectDatabase
+from service.storage.feed import FEED
 
 # Work under way after a test may still write into its databases: these are not the next to be used.
 RESTING = 4
@@ -121,7 +122,8 @@ class Pool:
         self._taken.clear()
         for name in forms:
             self._mongo.drop_database(name)
-        self._remove_records(system.name, system.list_collection_names())
+        # The leader of the feed goes on from its record.
+        self._remove_records(system.name, [each for each in system.list_collection_names() if each != FEED])
         for cache in self._caches:
             cache.clear()
 

@@ -38,6 +38,7 @@ CONTRACTS = {
 ALONE = {
     "admin": "Do what a request to the Admin API does, as an owner; the answer's body goes to stdout.",
     "import": "Import users, documents and files of another backend into a project. A second run changes nothing.",
+    "changes": "Print the events that a project's feed keeps, one JSON object a line.",
     "usage": "Show the requests of a project by hour or day, its sizes and its limits of the day.",
 }
 # The name of a command that is a word of Python's → its module.

@@ -16,6 +16,7 @@ from service.foundation import Foundation, build_foundation
 from service.observe.logging import configure_logging
 from service.process import turn_on_collector
 from service.settings import Settings, read_settings
+from service.storage.authors import AUTHOR
 from service.storage.client import within
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def run_command(
     configure_logging(found.log_level, found.log_format)
     if not may_begin:
         check_data(found)
+    AUTHOR.set(lambda: "cli:")
     ORIGIN.set(lambda: Origin(AuditActor("cli", name=_find_user())))
     begins, name = announce_beginning(found), describe_database(found)
     with with_database(found) as settings:

@@ -49,6 +49,12 @@ FEED_DELAY = Histogram(
     buckets=REQUEST_SECONDS,
 )
 FEED_LOST = Counter("change_feed_lost", "Change streams that ended by themselves", ("reason",))
+EVENT_FEED_LAG = Gauge(
+    "feed_lag_seconds", "Seconds from the last write that the feed has to its commit", multiprocess_mode="mostrecent"
+)
+EVENT_FEED_EVENTS = Counter("feed_events", "Events that the leader of the feed committed")
+EVENT_FEED_COMMITS = Counter("feed_commits", "Commits of the feed, with events or of its position alone")
+EVENT_FEED_GAPS = Counter("feed_gaps", "Gaps of the feed: MongoDB did not keep what it had not read")
 SOCKETS = Gauge("realtime_sockets", "Open sockets that said hello", multiprocess_mode="livesum")
 SUBSCRIPTIONS = Gauge("realtime_subscriptions", "Queries that are followed", multiprocess_mode="livesum")
 DELIVERIES = Counter("realtime_deliveries", "Frames of changes that were sent")

@@ -17,6 +17,8 @@ JsonSchema = dict[str, Any]
 
 JSON_SCHEMA = "$jsonSchema"
 VERSION = "version"
+# The author of the last write, which no answer shows by this name.
+BY = "by"
 # The form in which `write_time` writes a time.
 TIME_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$"
 
@@ -37,7 +39,9 @@ BSON_TYPES: Mapping[Kind, tuple[str, ...]] = {
 
 
 def validator(fields: Fields, *, realtime: bool = False) -> dict[str, Any]:
-    """The validator of a collection of records {_id, data, created_at, updated_at, version?} whose `data` has these fields.
+    """The validator of a collection of records {_id, data, created_at, updated_at, version?, by?}.
+
+    `data` has these fields.
 
     A record that another program wrote has no version. In a collection that can be followed live, a record is small enough
     for an event that holds it twice.
@@ -55,6 +59,7 @@ def validator(fields: Fields, *, realtime: bool = False) -> dict[str, Any]:
                 "created_at": {"bsonType": ["date"]},
                 "updated_at": {"bsonType": ["date"]},
                 VERSION: {"bsonType": ["int", "long"]},
+                BY: {"bsonType": ["string"]},
             },
         }
     }

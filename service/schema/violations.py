@@ -12,7 +12,7 @@ from typing import Any
 from service.bounds import MAX_LIVE_BYTES
 from service.errors import Location, Violation
 from service.schema.file_urls import pattern_extensions
-from service.schema.json_schema import JSON_SCHEMA, TIME_PATTERN, VERSION
+from service.schema.json_schema import BY, JSON_SCHEMA, TIME_PATTERN, VERSION
 from service.schema.strict_json import shown
 
 BODY: Location = ("body",)
@@ -69,12 +69,14 @@ def _of_clause(details: Detail) -> Iterator[Violation]:
 
 
 def may_lack_version(err_info: Mapping[str, Any]) -> bool:
-    """True if the validator that refused a record may be one from before records had versions."""
+    """True if the validator that refused a record may be one from before records had versions, or authors."""
     if not is_verdict(err_info):
         return False
     schemas = [clause for clause in _clauses(err_info) if clause.get("operatorName", JSON_SCHEMA) == JSON_SCHEMA]
     rules = [rule for clause in schemas for rule in clause.get("schemaRulesNotSatisfied", [])]
-    return (bool(schemas) and not rules) or any(VERSION in rule.get("additionalProperties", []) for rule in rules)
+    return (bool(schemas) and not rules) or any(
+        not {VERSION, BY}.isdisjoint(rule.get("additionalProperties", [])) for rule in rules
+    )
 
 
 def _rules(rules: Sequence[Detail], loc: Location) -> Iterator[Violation]:

@@ -9,6 +9,7 @@ from bson import ObjectId
 
 from service.schema.values import now
 from service.storage.accounts import Account, AccountChange, AddedPasskey, AddedTotp
+from service.storage.authors import BY, write_author
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.factors import totp_document
@@ -91,7 +92,14 @@ class _Writes:
     unset: Document = field(default_factory=dict)
 
     def command(self) -> Document:
-        operators = {"$set": self.set, "$inc": self.inc, "$push": self.push, "$pull": self.pull, "$unset": self.unset}
+        shown = {BY: write_author()} if "version" in self.inc else {}
+        operators = {
+            "$set": {**self.set, **shown},
+            "$inc": self.inc,
+            "$push": self.push,
+            "$pull": self.pull,
+            "$unset": self.unset,
+        }
         return {operator: fields for operator, fields in operators.items() if fields}
 
 

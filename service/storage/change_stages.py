@@ -42,7 +42,7 @@ def find_stages(
         {"$match": {**match, "operationType": {"$in": list(CHANGES)}}},
         {
             "$set": {
-                **{image: _within(f"${image}") for image in (AFTER, BEFORE)},
+                **{image: within_size(f"${image}") for image in (AFTER, BEFORE)},
                 NOTES_SIGN_IN: {"$eq": ["$updateDescription", ONLY_SIGN_IN]},
             }
         },
@@ -65,6 +65,6 @@ def _named(namespaces: Iterable[Namespace]) -> list[Document]:
     return [{"db": database, "coll": collection} for database, collection in sorted(namespaces)]
 
 
-def _within(image: str) -> Document:
+def within_size(image: str) -> Document:
     size = {"$bsonSize": {"$cond": [{"$eq": [{"$type": image}, "object"]}, image, {}]}}
     return {"$cond": [{"$gt": [size, int(MAX_IMAGE_BYTES)]}, LARGE, image]}

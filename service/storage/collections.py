@@ -15,6 +15,7 @@ from service.errors import CollectionIndexLimit
 from service.schema.fields import USERS
 from service.schema.indexes import Index
 from service.schema.values import now
+from service.storage.authors import BY, write_author
 from service.storage.client import Database, Document
 from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
 from service.storage.images import IMAGES
@@ -243,7 +244,7 @@ class CollectionStore:
         The validator in force is passed by, for it may be one that holds both for before and after the change.
         """
         version = {"$add": [{"$ifNull": ["$version", 0]}, 1]}
-        changes = [{"$set": {"data": fill, "updated_at": now(), "version": version}}]
+        changes = [{"$set": {"data": fill, "updated_at": now(), "version": version, BY: write_author()}}]
         with translated():
             await self._collection(name).update_many({"$nor": [validator]}, changes, bypass_document_validation=True)
 

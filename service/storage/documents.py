@@ -10,6 +10,7 @@ from service.schema.indexes import Index
 from service.schema.operations import Operations
 from service.schema.values import now
 from service.schema.versions import Versions
+from service.storage.authors import BY, write_author
 from service.storage.client import Document
 from service.storage.collections import match_held, mongo_collection_name
 from service.storage.databases import ProjectDatabase
@@ -196,7 +197,7 @@ def _with_needs(match: dict[str, Any], change: Change) -> dict[str, Any]:
 
 def write_change(change: Change) -> dict[str, Any]:
     """MongoDB's operators for a change."""
-    values: dict[str, Any] = {"updated_at": now()}
+    values: dict[str, Any] = {"updated_at": now(), BY: write_author()}
     operators: dict[str, Any] = {"$set": values, "$inc": {"version": 1}}
     match change:
         case ReplaceData(data):
@@ -213,7 +214,7 @@ def _write_insertion(insertion: Insertion) -> dict[str, Any]:
     if changed == {}:
         return {"$setOnInsert": record}
     own = {name: record[name] for name in ("_id", "created_at")}
-    values = {"updated_at": record["updated_at"]}
+    values = {"updated_at": record["updated_at"], BY: record[BY]}
     if changed is None:
         values["data"] = record["data"]
     else:
@@ -224,7 +225,7 @@ def _write_insertion(insertion: Insertion) -> dict[str, Any]:
 
 def _record(document: StoredDocument) -> dict[str, Any]:
     times = {"created_at": document.created_at, "updated_at": document.updated_at}
-    return {"_id": document.id, "data": document.data, **times, "version": document.version}
+    return {"_id": document.id, "data": document.data, **times, "version": document.version, BY: write_author()}
 
 
 def read_document(record: Mapping[str, Any]) -> StoredDocument:

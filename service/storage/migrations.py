@@ -22,6 +22,7 @@ from service.storage.audit import ensure_audit_indexes
 from service.storage.backups import ensure_backup_indexes
 from service.storage.client import Database, Document, within
 from service.storage.databases import Databases, ProjectDatabase
+from service.storage.feed import ensure_feed
 from service.storage.files.stored import FILES
 from service.storage.flows import ensure_flow_indexes
 from service.storage.layout import FOREIGN_HASH, MIGRATIONS, PROFILE, USERS
@@ -153,6 +154,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("addresses verified that a provider asserted", verify_asserted_addresses),
     Migration("the index of hashes that other programs made", ProjectDatabase.ensure_indexes),
     Migration("addresses unique that are there, for anonymous users have none", allow_missing_addresses),
+    Migration("validators of documents that name their author", allow_versions),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),
@@ -164,6 +166,7 @@ SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("views of the console", ensure_view_indexes),
     SystemMigration("long jobs of projects", ensure_job_indexes),
     SystemMigration("backups of projects", ensure_backup_indexes),
+    SystemMigration("the log of the feed", ensure_feed),
 )
 
 Step = tuple[str, Callable[[], Awaitable[None]]]

@@ -12,6 +12,7 @@ from service.errors import ServiceError
 from service.schema.file_urls import named_file
 from service.schema.values import now
 from service.schema.versions import Versions
+from service.storage.authors import BY, write_author
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.deletions import condemn_owned, find_owned, remove
@@ -126,6 +127,7 @@ def _match(update: ProfileUpdate) -> Document:
 def _changes(data: Mapping[str, Any], files: Mapping[str, str]) -> Document:
     values = {
         "updated_at": now(),
+        BY: write_author(),
         **{f"data.{name}": value for name, value in data.items()},
         **{f"files.{name}": file for name, file in files.items()},
     }

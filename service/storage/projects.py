@@ -250,6 +250,7 @@ def _rest(project_id: str) -> list[tuple[str, Document]]:
         ("requests", named),
         ("usage", named),
         ("views", named),
+        ("feed_log", named),
         ("operator_acting", named),
         ("counters", {"_id": {"$regex": f"^{project_id}/"}}),
     ]

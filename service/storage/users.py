@@ -21,6 +21,7 @@ from service.storage.account_states import (
     read_state,
     write_state,
 )
+from service.storage.authors import BY, write_author
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.uploads import Upload
@@ -258,6 +259,7 @@ class Users:
             "updated_at": new.created_at,
             "token_version": FIRST_VERSION,
             "version": 1,
+            BY: write_author(),
             **write_state(new.state),
         }
         if new.identity is not None:

@@ -12,6 +12,7 @@ from service.web.administration import sign_in_state
 from service.web.aggregations import endpoints as aggregations
 from service.web.auth.authenticate import OF_OPERATORS
 from service.web.batches import endpoints as batches
+from service.web.changes import endpoints as changes
 from service.web.collections import endpoints as collections
 from service.web.console import endpoints as console
 from service.web.docs_ui import endpoints as docs
@@ -52,6 +53,7 @@ MODULES = (
     batches,
     bulk,
     captcha,
+    changes,
     collections,
     contracts,
     docs,
@@ -180,6 +182,7 @@ PUT    /api/aggregations/{name}
 GET    /api/aggregations/{name}
 DELETE /api/aggregations/{name}
 POST   /api/batch
+GET    /api/changes
 GET    /realtime
 GET    /api/openapi.json
 GET    /api/types

@@ -26,9 +26,10 @@ from service.rules.stored_tests import judge_tests
 from service.schema.versions import is_tag_named
 from service.storage.collections import CollectionStore, mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import Definitions, is_live
+from service.storage.definitions import Definitions
 from service.storage.images import keep_images
 from service.storage.rules import StoredRules, find_rules
+from service.storage.wanted_images import wants_images
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,9 @@ async def _keep_images(project: Project, before: frozenset[str], after: frozense
     for name in sorted(after - {USERS}):
         await keep_images(project.database, mongo_collection_name(name), enabled=True)
     if gone := before - after - {USERS}:
-        live = {record["_id"] for record in await Definitions(project.database).list() if is_live(record)}
-        for name in sorted(gone - live):
-            await keep_images(project.database, mongo_collection_name(name), enabled=False)
+        for record in await Definitions(project.database).list():
+            if record["_id"] in gone and not await wants_images(project.database, record):
+                await keep_images(project.database, mongo_collection_name(record["_id"]), enabled=False)
 
 
 async def _build_indexes(project: Project, advice: Sequence[Advice]) -> None:

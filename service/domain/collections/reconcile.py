@@ -21,7 +21,7 @@ from service.storage.databases import ProjectDatabase
 from service.storage.definitions import CHANGE_SECONDS, Definitions, is_live
 from service.storage.files.of_documents import remove_files_of
 from service.storage.layout import COLLECTIONS, PROFILE
-from service.storage.rules import find_rules
+from service.storage.wanted_images import wants_images
 
 log = structlog.get_logger()
 
@@ -85,13 +85,6 @@ def _users_fields(record: Document) -> Fields:
 
 def users_validator(record: Document) -> Document:
     return profile_validator(_users_fields(record), additional=record.get("additional", True))
-
-
-async def wants_images(database: ProjectDatabase, record: Document) -> bool | None:
-    """True for a live collection and for a source of rules; None if the record is older than live collections."""
-    if is_live(record) or record["_id"] in (await find_rules(database)).sources:
-        return True
-    return False if "realtime" in record else None
 
 
 async def _conform(store: CollectionStore, record: Document, *, images: bool | None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from service.domain.collections.catalog import DeclaredCollection, read_collection
-from service.domain.collections.reconcile import users_validator, wants_images
+from service.domain.collections.reconcile import users_validator
 from service.domain.portable.copying import Advance
 from service.domain.portable.manifest import records_name
 from service.domain.portable.reading import BackupFile
@@ -25,6 +25,7 @@ from service.storage.databases import ProjectDatabase
 from service.storage.definitions import is_visible
 from service.storage.files.stored import CHUNKS
 from service.storage.layout import COLLECTIONS, DOCUMENTS, PROFILE, SESSIONS, USERS
+from service.storage.wanted_images import wants_images
 
 INSERTED_BYTES, INSERTED_DOCUMENTS = 8_388_608, 1_000
 NAMED = 100

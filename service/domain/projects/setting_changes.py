@@ -14,10 +14,12 @@ from service.domain.projects.setting_forms import NEEDS, settings_schema
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
 from service.errors import InvalidConfiguration, ProjectNotFound, VersionConflict, Violation
 from service.query.shapes import USERS
+from service.schema.event_patterns import wants_kind
 from service.schema.versions import Versions, is_one_of, version_tag
 from service.storage.client import ClientSession, Document
 from service.storage.images import keep_images
 from service.storage.projects import ProjectStore
+from service.storage.wanted_images import keep_images_of_feed
 
 # Settings that owners and commands change, because they decide what a project costs the deployment.
 OWNERS_SETTINGS = frozenset({"TIER", "DAILY_LIMIT", "COLLECTION_LIMIT"})
@@ -26,6 +28,8 @@ BODY = ("body", "settings")
 KNOWN = ProjectSettings.model_fields.keys()
 PYTHON_TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool, "object": dict}
 TYPE_NAMES = {"string": "a text", "integer": "a whole number", "boolean": "true or false", "object": "an object"}
+# Settings that decide which earlier records MongoDB keeps.
+OF_IMAGES = frozenset({"REALTIME_USERS", "FEED", "FEED_INCLUDE"})
 Allow = Callable[[Set[str]], None]
 
 
@@ -104,8 +108,8 @@ class SettingChanges:
 
         await self._store.change(project_id, decide)
         self._projects.forget_all()
-        if "REALTIME_USERS" in values and not dry_run:
-            await keep_images_of_users(await self._projects.by_id(project_id))
+        if not OF_IMAGES.isdisjoint(values) and not dry_run:
+            await keep_images_of_settings(await self._projects.by_id(project_id))
         return outcomes[-1]
 
     def _update(self, project_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Document:
@@ -124,9 +128,18 @@ class SettingChanges:
         }
 
 
-async def keep_images_of_users(project: Project) -> None:
-    """Lets MongoDB keep each user's earlier record while users can be followed."""
-    await keep_images(project.database, USERS.collection, enabled=project.settings.realtime_users)
+def needs_images(settings: ProjectSettings) -> bool:
+    """True if MongoDB keeps any earlier record for these settings."""
+    return settings.realtime_users or (bool(settings.feed) and settings.feed_include != "ids")
+
+
+async def keep_images_of_settings(project: Project) -> None:
+    """Lets MongoDB keep the earlier records of users who can be followed, and of what the feed keeps with its events."""
+    settings = project.settings
+    patterns = () if settings.feed_include == "ids" else settings.feed
+    users = settings.realtime_users or wants_kind(patterns, "users")
+    await keep_images(project.database, USERS.collection, enabled=users)
+    await keep_images_of_feed(project.database, patterns)
 
 
 def merge_settings(before: ProjectSettings, values: Mapping[str, Any]) -> ProjectSettings:

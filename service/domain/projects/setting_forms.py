@@ -98,7 +98,11 @@ GROUPS: Mapping[str, Mapping[str, SettingForm]] = {
         "AUTH_LIMIT": SettingForm("Other requests about accounts", AN_HOUR, NO_LIMIT),
         "FILE_LIMIT": SettingForm("Reads of files from one address", AN_HOUR, NO_LIMIT),
     },
-    "Events": {"EVENT_DAYS": SettingForm("Life of events", "days", "none are recorded")},
+    "Events": {
+        "EVENT_DAYS": SettingForm("Life of events", "days", "none are recorded"),
+        "FEED": SettingForm("Events that the feed keeps"),
+        "FEED_INCLUDE": SettingForm("Records in the events of the feed"),
+    },
 }
 NEEDS: Mapping[str, Mapping[str, str]] = {
     name: form.needs for group in GROUPS.values() for name, form in group.items() if form.needs

@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from service.bounds import MAX_VIOLATIONS
+from service.bounds import MAX_FEED_PATTERNS, MAX_VIOLATIONS
 from service.errors import InvalidConfiguration, Violation
 from service.mail.servers import read_sender, read_server
 from service.mail.texts import MailText, read_texts
 from service.providers import is_allowed_url
+from service.schema.event_patterns import check_pattern
 from service.schema.values import check_name
 
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?|\*")
@@ -255,6 +256,14 @@ class ProjectSettings(BaseModel):
     """
     act_as: bool = True
     """If false, operators of the deployment cannot act as users of the project."""
+    feed: Annotated[
+        tuple[Annotated[str, AfterValidator(check_pattern)], ...],
+        Field(max_length=int(MAX_FEED_PATTERNS)),
+        BeforeValidator(split_list),
+    ] = ()
+    """Events that the feed keeps for readers, separated by commas: `documents.orders.*`, `users.created`, or `*`."""
+    feed_include: Literal["ids", "document", "previous"] = "document"
+    """The records in an event of the feed: `ids` none, `document` the one afterwards, `previous` that before as well."""
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
 

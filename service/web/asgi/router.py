@@ -19,12 +19,13 @@ from service.fast import uses
 from service.fast.router import OnError, RouteDispatch
 from service.query.parse import parse_pairs
 from service.services import Services
+from service.storage.authors import AUTHOR
 from service.web.asgi.audited import acting
 from service.web.asgi.cors import Preflights
 from service.web.asgi.request_context import extend_deadline
 from service.web.auth.authenticate import AUTHENTICATE, OF_OPERATORS, Credential
 from service.web.auth.client_address import find_client_address
-from service.web.auth.origin import read_origin
+from service.web.auth.origin import read_author, read_origin
 from service.web.http.conditional import refuse_if_match
 from service.web.http.idempotency import refuse_key
 from service.web.http.render import render_error
@@ -76,6 +77,7 @@ def make_endpoint(row: Demands) -> Endpoint:
         caller = state[CALLER] = await authenticate(request, services)
         if is_noted:
             ORIGIN.set(partial(read_origin, request, caller, services, statuses))
+            AUTHOR.set(partial(read_author, request, caller))
         if policy is not None:
             counted = others.get(type(caller), policy)
             owner = _find_owner(request, caller, counted, services)

@@ -28,6 +28,7 @@ class Tag(Enum):
         "Aggregations",
         "Group documents or users, and compute counts, sums and the like; save such questions.",
     )
+    CHANGES = "Changes", "Read what was written, in order, from the project's feed."
     CONTRACT = "Contract", "A project's own OpenAPI document, and types of its records for TypeScript and Python."
     ACCESS = "Access", "Say who may do what, and learn why."
     FILES = "Files", "Read what users uploaded, and sign URLs of it."

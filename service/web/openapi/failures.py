@@ -59,7 +59,7 @@ class BrokenRule(TypedDict):
 class ValidationError(TypedDict):
     detail: Annotated[list[BrokenRule], Field(min_length=1)]
     omitted: NotRequired[Annotated[int, Field(ge=1, description="How many broken rules more there are")]]
-    code: Literal["validation_error", "idempotency_key_reused", "aggregation_too_large", "not_live"]
+    code: Literal["validation_error", "idempotency_key_reused", "aggregation_too_large", "not_live", "not_in_feed"]
 
 
 # An operator without a session or token, of a foreign page, without the access, after too many requests, unconfirmed.
@@ -117,6 +117,7 @@ MEANINGS = {
     404: "There is no such record",
     403: "Not allowed",
     409: "In conflict with what is stored",
+    410: "No longer kept",
     412: "Changed meanwhile",
     413: "Too large",
     415: "Of a type that is not accepted",

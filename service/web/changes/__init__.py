@@ -1,0 +1,1 @@
+"""The feed of a project over HTTP."""
