@@ -25,6 +25,9 @@ async def insert_documents(
 
     Raises TooLarge, Unavailable.
     """
+    # A collection of which all records were deleted is a member of a backup, too.
+    if not documents:
+        return {}
     raw = [RawBSONDocument(document) for document in documents]
     with within(INSERT_SECONDS):
         return await database.records(collection).insert_each(raw)  # type: ignore[arg-type]

@@ -123,7 +123,7 @@ async def test_c14_what_changes_the_account_is_refused(ada: Console, api: Api, u
             answer = await acting.ask(route.method, path, **({"json": {}} if route.method != "DELETE" else {}))
             assert (answer.status_code, answer.json()["code"]) == (403, "not_while_acting"), f"{route.method} {path}"
             asked += 1
-    assert asked == 17
+    assert asked == 18
     assert await acting.status() == 200
     profile = await api.as_user(user["access_token"], "GET", "/auth-collections/user")
     assert profile.json()["email"] == user["user"]["email"]
