@@ -47,7 +47,7 @@ def list_users(
         print_json({"users": users, "total": listing.total})
         return
     for user in users:
-        typer.echo("\t".join([user["id"], user["email"], user["created_at"], *_marks(user)]))
+        typer.echo("\t".join([user["id"], user["email"] or "-", user["created_at"], *_marks(user)]))
     typer.echo(f"{len(users)} of {listing.total}", err=True)
 
 

@@ -81,7 +81,7 @@ def test_n4_slow_readers_hold_up_nobody_and_are_gone_soon(server: Server, open_r
         # The streams of an earlier test have their places until the server sees that they are closed.
         wait_until(partial(begins, address))
     # On a busy machine the first may have lost their places meanwhile, which others take then, each from its own address.
-    late = (open_reader(path, f"127.0.5.{n + 1}") for n in range(MAX_STREAMS))
+    late = (open_reader(path, f"127.0.{5 + n // 250}.{1 + n % 250}") for n in range(MAX_STREAMS))
     readers += list(takewhile(lambda reader: reader.begin() != BUSY, late))
     assert len(readers) < 2 * MAX_STREAMS
     for _ in range(20):

@@ -68,9 +68,9 @@ def test_n10_a_record_of_17_megabytes_is_one_line(shell: Shell, tmp_path: Path) 
     (tmp_path / "things.jsonl").write_text(f'{{"number": "{"x" * 17_000_000}"}}\n{{"number": 2}}\n')
     result = shell.run("seed", str(tmp_path / "seed.yaml"))
     assert (result.returncode, result.stderr.partition(" at ")[0]) == (1, "MongoDB")
-    refusal, *counts, _, _, _, _ = result.stdout.splitlines()
+    refusal, *counts = result.stdout.splitlines()
     assert refusal == "! things.jsonl:1: has more than 1 MiB"
-    assert counts == ["project: 1 created", "collections: 1 created", "things: 1 created, 1 refused"]
+    assert counts[:3] == ["project: 1 created", "collections: 1 created", "things: 1 created, 1 refused"]
 
 
 @pytest.mark.parametrize(

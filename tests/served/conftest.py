@@ -25,6 +25,7 @@ PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"
 # A provider without a server: the callback is fuzzed up to the exchange of a code.
 SETTINGS = {
+    "ANONYMOUS": "true",
     "IDP_CLIENT_ID": "client",
     "IDP_CLIENT_SECRET": "secret",
     "IDP_REDIRECT_URL": "http://127.0.0.1:9/callback",

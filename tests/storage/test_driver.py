@@ -10,6 +10,7 @@ import pytest
 
 from service.errors import Unavailable
 from service.observe.metrics import CONNECTION_WAITS
+from service.storage import client as clients
 from service.storage.client import Client, connect, within
 from service.storage.records import Records
 
@@ -18,7 +19,7 @@ SECONDS = 0.5
 
 async def test_the_wait_for_a_connection_is_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever names the driver gives to what it reports: here every wait is a long one."""
-    monkeypatch.setattr(client, "LONG_WAIT_SECONDS", -1.0)
+    monkeypatch.setattr(clients, "LONG_WAIT_SECONDS", -1.0)
     before = _waits()
     await Records(client["calls"]["waits"]).find({"_id": "nobody"})
     assert _waits() > before
