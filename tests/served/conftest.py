@@ -25,7 +25,8 @@ PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"
 # A provider without a server: the callback is fuzzed up to the exchange of a code.
 SETTINGS = {
-    "ANONYMOUS": "true",
+    "ANONYMOUS": "on",
+    "ANONYMOUS_LIMIT": "0",
     "IDP_CLIENT_ID": "client",
     "IDP_CLIENT_SECRET": "secret",
     "IDP_REDIRECT_URL": "http://127.0.0.1:9/callback",

@@ -38,6 +38,7 @@ async def test_signup_stores_a_bcrypt_hash_and_nothing_else_of_the_password(api:
         "token_version",
         "files",
         "version",
+        "by",
     }
 
 

@@ -38,6 +38,7 @@ async def test_a_new_user_is_stored_as_specified(site: Site) -> None:
         "updated_at": stored["created_at"],
         "token_version": 1,
         "version": 1,
+        "by": stored["by"],
         # The provider asserted the address. A mail or a server confirms it, and then the second field goes.
         "email_verified": True,
         "email_asserted": True,
