@@ -49,6 +49,8 @@ async def test_all_who_watch_a_project_share_one_poll(
     services: Services, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await services.traffic.log.keep_size()
+    # Requests of an earlier project under this id are no new ones then.
+    await services.traffic.log.write()
     polls, watchers = services.traffic.live, [Watcher("requests"), Watcher("requests", "usage")]
     reads, asked = 0, UsageStore.count_sockets
 
@@ -63,8 +65,9 @@ async def test_all_who_watch_a_project_share_one_poll(
     await until(lambda: len([topic for topic, _ in watchers[1].events if topic == "usage"]) > 1)
     await api.request("GET", "/api/collections/none")
     await services.traffic.log.write()
-    await until(lambda: all(watcher.entries() for watcher in watchers))
-    assert [each["code"] for each in watchers[0].entries()] == ["collection_not_found"]
+    missing = "collection_not_found"
+    await until(lambda: all(missing in [each["code"] for each in watcher.entries()] for watcher in watchers))
+    assert [each["code"] for each in watchers[0].entries()].count(missing) == 1
     assert watchers[0].events == [each for each in watchers[1].events if each[0] == "requests"]
     usage = [value for topic, value in watchers[1].events if topic == "usage"]
     assert set(usage[0]) == {"requests_per_s", "errors_per_s", "p95_ms", "sockets"}
