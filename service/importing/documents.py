@@ -5,13 +5,10 @@ waits in a file on disk. A second run finds the fields that a killed one left op
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any
-
-import orjson
+from typing import Any
 
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.access.control import USERS
@@ -23,8 +20,9 @@ from service.domain.documents.writes import RecordOrigin
 from service.domain.documents.writing import map_in_turns
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, Invalid, Location, ServiceError, Violation
-from service.importing.records import SourceRecord
+from service.importing.records import TWICE, SourceRecord, describe_refusal
 from service.importing.report import MovingReport
+from service.importing.waiting import Waiting, WaitingList
 from service.schema.documents import try_complete
 from service.schema.fields import Field, Fields
 from service.schema.json_schema import JSON_SCHEMA, validator
@@ -38,37 +36,6 @@ from service.storage.ids import new_id
 
 DATA: Location = ("data",)
 NOT_FOUND = "reference_not_found"
-TWICE = Violation(("id",), "Another record of the source has this id", "repeated")
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """Fields of a document that are set when all documents are there. A `new` one is not stored yet."""
-
-    target: str
-    id: str
-    line: int
-    data: Mapping[str, Any]
-    files: Mapping[str, Sequence[str]]
-    new: bool = False
-
-
-class WaitingList:
-    """Waits in a temporary file, which has no name and goes with the process."""
-
-    def __init__(self) -> None:
-        self._file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - `close` closes it
-
-    def add(self, waiting: Waiting) -> None:
-        self._file.write(orjson.dumps(waiting, option=orjson.OPT_APPEND_NEWLINE))
-
-    def read(self) -> Iterator[Waiting]:
-        self._file.seek(0)
-        for line in self._file:
-            yield Waiting(**orjson.loads(line))
-
-    def close(self) -> None:
-        self._file.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +117,7 @@ class DocumentImport:
         elif isinstance(outcome, DuplicateValue) and outcome.fields == ("_id",):
             self.report.of(target).already_there += 1
         else:
-            self._reject(target, record, _violations(outcome))
+            self._reject(target, record, describe_refusal(outcome))
 
     def _wait(
         self, target: str, record: SourceRecord, data: Mapping[str, Any], files: Mapping[str, Sequence[Path]]
@@ -200,7 +167,7 @@ class DocumentImport:
         if isinstance(outcome, ServiceError):
             for name in _names_of_missing(outcome) or ():
                 self.report.list_dangling(waiting.target, waiting.id, name, str(waiting.data[name]))
-            self._reject(waiting.target, record, _violations(outcome))
+            self._reject(waiting.target, record, describe_refusal(outcome))
             return
         self.report.of(waiting.target).created += 1
         if waiting.files:
@@ -242,7 +209,7 @@ class DocumentImport:
                 files = {name: waiting.files[name]} if name in waiting.files else {}
                 await self._set(replace(waiting, files=files), {name: data[name]} if name in data else {})
             return
-        reason = "; ".join(each.msg for each in _violations(error))
+        reason = "; ".join(each.msg for each in describe_refusal(error))
         for name, paths in waiting.files.items():
             for path in paths:
                 self.report.refuse_file(waiting.target, waiting.id, name, Path(path).name, reason)
@@ -274,12 +241,3 @@ def _without(record: SourceRecord, names: Sequence[str]) -> SourceRecord:
 
 def _texts(files: Mapping[str, Sequence[Path]]) -> dict[str, list[str]]:
     return {name: [str(path) for path in paths] for name, paths in files.items()}
-
-
-def _violations(error: Exception) -> Sequence[Violation]:
-    """The error of a write, as the violations of a record."""
-    if isinstance(error, Invalid):
-        return [replace(each, loc=each.loc[1:]) for each in error.violations]
-    detail, code = (error.detail, error.code) if isinstance(error, ServiceError) else (str(error), "file")
-    place = tuple(error.fields[0].split(".")) if isinstance(error, DuplicateValue) else ()
-    return [Violation(place, detail, code)]

@@ -3,17 +3,18 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from service.errors import Violation
+from service.errors import DuplicateValue, Invalid, ServiceError, Violation
 from service.schema.fields import Fields
 
 # Other ids are replaced by a digest of the source's.
 KEPT_ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 DIGITS = 24
+TWICE = Violation(("id",), "Another record of the source has this id", "repeated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +88,12 @@ def keep_id(source: str, collection: str, id_: str) -> str:
     if KEPT_ID.fullmatch(id_) and id_ not in {".", ".."}:
         return id_
     return hashlib.sha256("\0".join((source, collection, id_)).encode()).hexdigest()[:DIGITS]
+
+
+def describe_refusal(error: Exception) -> Sequence[Violation]:
+    """The error of a write, as the violations of a record."""
+    if isinstance(error, Invalid):
+        return [replace(each, loc=each.loc[1:]) for each in error.violations]
+    detail, code = (error.detail, error.code) if isinstance(error, ServiceError) else (str(error), "file")
+    place = tuple(error.fields[0].split(".")) if isinstance(error, DuplicateValue) else ()
+    return [Violation(place, detail, code)]

@@ -4,35 +4,37 @@ Safe to run again: each record is stored under its id, and one that is there sta
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from service.bounds import MAX_IMPORT_BATCH_BYTES
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Target
 from service.domain.audit.changes import compare
 from service.domain.collections.schema_changes import change_schema
+from service.domain.portions import read_portions
 from service.domain.projects.lookup import Project
 from service.domain.projects.signer_keys import keep_signer_keys
 from service.errors import CollectionNotFound, ConfigurationError, Invalid
-from service.importing.documents import DocumentImport, WaitingList
+from service.importing.documents import DocumentImport
 from service.importing.inference import Inference
 from service.importing.records import Inventory, SourceCollection, SourceRecord, SourceUser
 from service.importing.report import MovingReport
 from service.importing.sources import BadInput, ImportSource, take_inventory
 from service.importing.users import UserImport
+from service.importing.waiting import WaitingList
 from service.schema.fields import Fields, parse
 from service.seeding.attachments import Attachments
 from service.services import Services
 
 BATCH = 500
 
-Item = TypeVar("Item")
 Observe = Callable[[str, int], None]
+_read = partial(read_portions, most=BATCH, most_bytes=MAX_IMPORT_BATCH_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class ImportRun:
                 f"The project has no collection {name}, and the source has no schema: declare it, or use --infer-schema"
             )
         inference = Inference(detects_dates=self.choices.detects_dates)
-        async for batch in _batches(collection.read(None), _size):
+        async for batch in _read(collection.read(None), _size):
             for record in batch:
                 inference.see(record.data)
             self.observe(f"{name} (schema)", len(batch))
@@ -154,7 +156,7 @@ class ImportRun:
             return
         project = await self._with_signers(inventory.signer_keys)
         importer = UserImport(self.services.accounts, project, self.report, self.choices.placeholder)
-        async for batch in _batches(inventory.users(), _size_of_user):
+        async for batch in _read(inventory.users(), _size_of_user):
             await importer.store(batch)
             self.observe("users", len(batch))
 
@@ -174,7 +176,7 @@ class ImportRun:
             )
             handle = importer.judge if self.choices.dry_run else importer.store
             for collection in inventory.collections:
-                async for batch in _batches(collection.read(self.declared[collection.name]), _size):
+                async for batch in _read(collection.read(self.declared[collection.name]), _size):
                     await handle(collection.name, batch)
                     self.observe(collection.name, len(batch))
             await importer.settle()
@@ -186,22 +188,6 @@ def _size(record: SourceRecord) -> int:
 
 def _size_of_user(user: SourceUser) -> int:
     return user.record.size
-
-
-async def _batches(items: Iterator[Item], size: Callable[[Item], int]) -> AsyncIterator[list[Item]]:
-    """Up to BATCH items, read in a thread; fewer where they are large."""
-    while batch := await asyncio.to_thread(_take, items, size):
-        yield batch
-
-
-def _take(items: Iterator[Item], size: Callable[[Item], int]) -> list[Item]:
-    taken, total = list[Item](), 0
-    for item in islice(items, BATCH):
-        taken.append(item)
-        total += size(item)
-        if total >= MAX_IMPORT_BATCH_BYTES:
-            break
-    return taken
 
 
 def _in_order(schemas: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -11,8 +11,8 @@ from service.domain.accounts.password_hashes import find_family, hash_fault
 from service.domain.accounts.profile import RESERVED, check_profile
 from service.domain.profiles.profiles import ProfileDraft
 from service.domain.projects.lookup import Project
-from service.errors import DuplicateValue, Invalid, ServiceError, Violation
-from service.importing.records import SourceUser
+from service.errors import Invalid, ServiceError, Violation
+from service.importing.records import TWICE, SourceUser, describe_refusal
 from service.importing.report import MovingReport
 from service.schema.values import now
 from service.storage.account_states import AccountState
@@ -20,7 +20,6 @@ from service.storage.ids import new_id
 from service.storage.users import Identity, NewUser
 
 TARGET = "users"
-TWICE = Violation(("id",), "Another record of the source has this id", "repeated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class UserImport:
 
     def _count(self, user: SourceUser, new: NewUser, error: ServiceError | None) -> None:
         if error is not None:
-            self._reject(user, [Violation(_place(error), error.detail, error.code)])
+            self._reject(user, describe_refusal(error))
             return
         self.report.of(TARGET).created += 1
         self.report.identities += len(user.identities)
@@ -127,10 +126,6 @@ class UserImport:
 
     def _reject(self, user: SourceUser, faults: Sequence[Violation]) -> None:
         self.report.reject(TARGET, user.record, faults, _as_line(user))
-
-
-def _place(error: ServiceError) -> tuple[str, ...]:
-    return tuple(error.fields[0].split(".")) if isinstance(error, DuplicateValue) else ()
 
 
 def _as_line(user: SourceUser) -> Mapping[str, Any]:

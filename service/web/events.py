@@ -16,15 +16,14 @@ from service.domain.events import EventPage, EventQuery, list_events_of
 from service.domain.events import list_events as find_events
 from service.domain.limits.policies import AUTH
 from service.domain.permissions import Access
-from service.errors import Invalid, QueryTooSlow, Violation
+from service.errors import QueryTooSlow
 from service.query.options import MAX_OFFSET
-from service.query.parse import parse_pairs
 from service.query.populate import Row
 from service.schema.values import BadValue, read_time
 from service.services import Services
 from service.storage.events import Actor, EventFilter, EventType
 from service.web.auth.authenticate import Credential
-from service.web.http.query_values import read_whole
+from service.web.http.query_values import read_values, read_whole
 from service.web.http.render import Json
 from service.web.openapi import shapes
 from service.web.openapi.declaration import Parameter, Schema, Success, Tag
@@ -92,18 +91,8 @@ class EventList(TypedDict):
 
 def read_event_query(query_string: bytes, *, of_one_user: bool = False) -> EventQuery:
     """Raises Invalid."""
-    read = {name: reader for name, reader in READERS.items() if not (of_one_user and name == "user_id")}
-    violations, values = list[Violation](), dict[str, Any]()
-    for name, text in parse_pairs(query_string):
-        if (reader := read.get(name)) is None:
-            violations.append(Violation(("query", name), f"This endpoint takes {', '.join(read)}", "extra_forbidden"))
-            continue
-        try:
-            values[name] = reader(text)
-        except BadValue as error:
-            violations.append(Violation(("query", name), f"This {error}", "value_error"))
-    if violations:
-        raise Invalid(violations)
+    readers = {name: reader for name, reader in READERS.items() if not (of_one_user and name == "user_id")}
+    values = read_values(query_string, readers)
     paging = {name: values.pop(name) for name in ("limit", "offset", "count") if name in values}
     return EventQuery(EventFilter(**values), **paging)
 

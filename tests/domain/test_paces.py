@@ -122,30 +122,22 @@ def test_a_slow_name_has_its_places_again_when_others_have_left(wait: Wait) -> N
     assert count(found, "a") == 2
 
 
-def test_quick_work_in_between_hides_no_slow_work(wait: Wait) -> None:
+@pytest.mark.parametrize(("turns", "quick", "expected", "margin"), [(6_000, 0, 150, 0.01), (3_000, 20, 75, 0.02)])
+def test_over_time_a_slow_name_works_a_quarter_of_it(
+    wait: Wait, turns: int, quick: int, expected: float, margin: float
+) -> None:
+    """Quick work in between hides none of the slow work."""
     presence, worked = Presence(), 0.0
     found = make(presence)
-    for _ in range(3_000):
+    for _ in range(turns):
         presence.note("b")
         if found.allow("a", 0, PLACES):
             found.note("a", 0.4)
             worked += 0.4
-        for _ in range(20):
+        for _ in range(quick):
             found.note("a", 0.001)
         wait(0.1)
-    assert worked == pytest.approx(75, rel=0.02)
-
-
-def test_over_time_a_slow_name_works_a_quarter_of_it(wait: Wait) -> None:
-    presence, worked = Presence(), 0.0
-    found = make(presence)
-    for _ in range(6_000):
-        presence.note("b")
-        if found.allow("a", 0, PLACES):
-            found.note("a", 0.4)
-            worked += 0.4
-        wait(0.1)
-    assert worked == pytest.approx(150, rel=0.01)
+    assert worked == pytest.approx(expected, rel=margin)
 
 
 def test_of_the_paces_only_the_last_are_kept() -> None:

@@ -19,6 +19,9 @@ from service.errors import ConfigurationError, Unavailable
 from service.importing import documents as document_imports
 from service.importing.run import ImportChoices, run_import
 from service.importing.sources import ImportSource
+from service.importing.sources.firebase import ISSUERS as ISSUERS_OF_FIREBASE
+from service.importing.sources.pocketbase import ISSUERS as ISSUERS_OF_POCKETBASE
+from service.providers.registration import presets
 from service.services import Services
 from tests.conftest import Api
 
@@ -39,6 +42,12 @@ def run(services: Services, api: Api, tmp_path: Path) -> Run:
         return found
 
     return run
+
+
+def test_identities_come_with_the_issuers_of_the_presets() -> None:
+    theirs = {name: issuer for issuer, name in ISSUERS_OF_FIREBASE.values()} | ISSUERS_OF_POCKETBASE
+    ours = {name: each.issuer or each.authorize_url for name, each in presets().items() if name in theirs}
+    assert theirs == ours
 
 
 def lines(path: Path, *rows: Any) -> Path:

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from itertools import islice
 
 from service.domain.collections.catalog import DeclaredCollection, read_collection
 from service.domain.collections.reconcile import users_validator
@@ -12,6 +11,7 @@ from service.domain.portable.copying import Advance
 from service.domain.portable.manifest import records_name
 from service.domain.portable.reading import BackupFile
 from service.domain.portable.rewriting import Rewrite, Rewriting
+from service.domain.portions import read_portions
 from service.errors import BackupDamaged, DigestMismatch, DuplicateValue, Invalid, RestoreInvalid
 from service.schema.collection_options import read_options
 from service.schema.fields import parse
@@ -136,7 +136,7 @@ async def _fill(member: _Member, rewrite: Rewrite, filled: Filled, advance: Adva
     """Writes one member, and compares what MongoDB has then with what was sent."""
     database, collection, digest = member.database, member.collection, hashlib.sha256()
     found = _read(member, rewrite)
-    while batch := await asyncio.to_thread(_next_batch, found):
+    async for batch in read_portions(found, len, most=INSERTED_DOCUMENTS, most_bytes=INSERTED_BYTES):
         refused = {} if collection == "rules" else await insert_documents(database, collection, batch)
         for position, document in enumerate(batch):
             if position in refused:
@@ -158,13 +158,3 @@ def _read(member: _Member, rewrite: Rewrite) -> Iterator[bytes]:
         yield from map(rewrite, member.backup.documents(name))
     except BadBson as error:
         raise BackupDamaged(f"the bytes of {name} {error}") from None
-
-
-def _next_batch(documents: Iterator[bytes]) -> list[bytes]:
-    batch, size = list[bytes](), 0
-    for document in islice(documents, INSERTED_DOCUMENTS):
-        batch.append(document)
-        size += len(document)
-        if size >= INSERTED_BYTES:
-            break
-    return batch
