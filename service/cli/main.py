@@ -49,6 +49,8 @@ GROUPS = {
     "provider": ("providers:provider_app", "Set, list, show, check and remove identity providers."),
     "rules": ("rules:rules_app", "Test, compare and save access rules."),
     "schema": ("schema:schema_app", "Compare and save schemas of collections and of profiles."),
+    "backup": ("backups:backup_app", "Take, list, verify, restore and delete the backups that the service keeps."),
+    "job": ("jobs:job_app", "List, show, follow and cancel the long jobs of projects."),
     "audit": ("audit:audit_app", "Look at the audit log."),
     "requests": ("requests:requests_app", "Look at the requests of a project."),
     "files": ("files:files_app", "Look at the files of a project."),

@@ -1,6 +1,7 @@
 """`auth-collections project backup`, `verify`, `restore`, `clone`: a project as one file, and as a copy."""
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,7 +52,7 @@ def backup(
     from service.cli.progress import show_progress
     from service.domain.portable.taking import Wanted
 
-    parts = _read_parts(without)
+    parts = read_parts(without)
     if file == STDOUT:
         with show_progress(as_json=False) as progress:
             run_on_foundation(lambda base: _write_out(base, Wanted(project_id, parts, attempts=1), progress))
@@ -62,7 +63,7 @@ def backup(
     print_values({"path": str(path), **_describe(taken)}, as_json=as_json)
 
 
-def _read_parts(text: str) -> frozenset[str]:
+def read_parts(text: str) -> frozenset[str]:
     from service.domain.portable.taking import LEAVABLE
 
     parts = frozenset(text.split(",")) if text else frozenset[str]()
@@ -182,12 +183,17 @@ def restore(
 
 
 def _print_restored(restored: "Restored", *, as_json: bool) -> None:
-    """Prints the keys of a copy as well, once. Ends the command with status 3 where documents were left out."""
+    """Prints the keys of a copy as well, once."""
     shown = {name: getattr(restored, name) for name in ("project_id", "needs", "left_out", "rejected")}
     if restored.new_keys is not None:
         shown |= {"api_key": restored.new_keys.secret, "publishable_key": restored.new_keys.publishable}
+    print_outcome(shown, as_json=as_json)
+
+
+def print_outcome(shown: Mapping[str, Any], *, as_json: bool) -> None:
+    """Prints the result of a restore. Ends the command with status 3 where documents were left out."""
     print_values(shown, as_json=as_json)
-    if restored.rejected:
+    if shown["rejected"]:
         raise typer.Exit(3)
 
 

@@ -74,14 +74,18 @@ class JobStore:
         """At most `limit` jobs, the newest first. Raises QueryTooSlow."""
         return await list_newest(Records(self._jobs), match, after=after, limit=limit)
 
-    async def claim(self, holder: str, kinds: Collection[str]) -> Document | None:
-        """The oldest open job of these kinds that no process runs, which `holder` runs from now on."""
+    async def claim(self, holder: str, kinds: Collection[str], job_id: str | None = None) -> Document | None:
+        """The oldest open job of these kinds that no process runs, which `holder` runs from now on.
+
+        With `job_id` it is that job, or none.
+        """
+        match: Document = {"open": True, "kind": {"$in": list(kinds)}, "$expr": _IS_FREE}
         begun = {"$ifNull": ["$started_at", "$$NOW"]}
         state = {"$cond": [{"$eq": ["$state", CANCELLING]}, CANCELLING, RUNNING]}
         lease = {"holder": holder, "until": _UNTIL, "state": state, "started_at": begun}
         with translated("claim a job"):
             found: Document | None = await self._jobs.find_one_and_update(
-                {"open": True, "kind": {"$in": list(kinds)}, "$expr": _IS_FREE},
+                match if job_id is None else {"_id": job_id, **match},
                 [{"$set": {**lease, "attempt": {"$add": ["$attempt", 1]}}}],
                 sort=[("created_at", ASCENDING)],
                 return_document=ReturnDocument.AFTER,

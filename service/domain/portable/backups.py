@@ -16,6 +16,7 @@ from service.domain.audit.origin import find_origin
 from service.domain.portable import Portable, build_portable
 from service.domain.portable.jobs import describe_job
 from service.domain.portable.reading import BackupFile, open_backup
+from service.domain.portable.targets import FileTarget
 from service.domain.projects import Foundation
 from service.domain.projects.lookup import Project
 from service.errors import BackupInUse, BackupNotFound, BackupOnOtherHost, ConfigurationError, Conflict
@@ -26,6 +27,7 @@ from service.storage.ids import new_id
 from service.storage.long_jobs import JobStore
 
 FOLDER_MODE = 0o700
+COPIED_BYTES = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ async def find_whole(backups: BackupFolder, backup_id: str, project: Project | N
     return found
 
 
-async def change_backup(backups: BackupFolder, backup_id: str, project: Project, changes: Document) -> Document:
+async def change_backup(backups: BackupFolder, backup_id: str, project: Project | None, changes: Document) -> Document:
     """The backup afterwards. Raises BackupNotFound."""
     before = await find_backup(backups, backup_id, project)
     compared = compare({name: before[name] for name in changes}, changes)
@@ -112,7 +114,24 @@ async def change_backup(backups: BackupFolder, backup_id: str, project: Project,
     return found
 
 
-async def delete_backup(backups: BackupFolder, backup_id: str, project: Project) -> None:
+async def begin_verification(backups: BackupFolder, backup: Mapping[str, Any]) -> Document:
+    """The record of the job. Raises ProjectBusy."""
+    job = describe_job("verify", backup["project_id"], {"backup_id": backup["_id"]})
+    await backups.jobs.insert(job)
+    return job
+
+
+async def begin_restore(backups: BackupFolder, backup_id: str, project_id: str, choices: Mapping[str, Any]) -> Document:
+    """The record of the job; `choices` are fields of `Choices`. Raises BackupNotFound, Conflict, ProjectBusy."""
+    backup, store = await find_whole(backups, backup_id), backups.portable.store
+    if await store.is_taken(project_id) and not choices["is_dry_run"]:
+        raise await store.conflict(project_id)
+    job = describe_job("restore", project_id, {"backup_id": backup["_id"], "choices": dict(choices)})
+    await backups.jobs.insert(job)
+    return job
+
+
+async def delete_backup(backups: BackupFolder, backup_id: str, project: Project | None = None) -> None:
     """Removes the file, then the record. Raises BackupNotFound, BackupInUse, BackupOnOtherHost."""
     found = await find_backup(backups, backup_id, project)
     if found["state"] == MAKING or await backups.jobs.find({"open": True, "params.backup_id": backup_id}):
@@ -132,6 +151,22 @@ async def note_download(backups: BackupFolder, backup: Document) -> None:
     """Stores the audit entry of a backup that is sent to an operator."""
     digest = compare({}, {"sha256": backup["sha256"]})
     await backups.portable.audit.note(_act(Action.BACKUP_DOWNLOADED, backup, digest))
+
+
+async def copy_backup(backups: BackupFolder, backup: Document, path: Path) -> None:
+    """Writes the file of a backup to `path`. Raises BackupNotFound, BackupOnOtherHost, ConfigurationError."""
+    if backup["state"] != DONE:
+        raise BackupNotFound("The backup is not complete")
+    source = await find_file(backups, backup)
+    await note_download(backups, backup)
+    await asyncio.to_thread(_copy, source, path)
+
+
+def _copy(source: Path, path: Path) -> None:
+    with FileTarget(path) as target, source.open("rb") as file:
+        while piece := file.read(COPIED_BYTES):
+            target.write(piece)
+        target.publish()
 
 
 async def find_file(backups: BackupFolder, backup: Mapping[str, Any]) -> Path:

@@ -94,6 +94,11 @@ class JobRunner:
         while (job := await self._jobs.claim(holder := secrets.token_hex(8), self._kinds)) is not None:
             await self._take(job, holder)
 
+    async def run_one(self, job_id: str) -> None:
+        """Runs this job, unless it has ended or another process has it. Raises Unavailable."""
+        if (job := await self._jobs.claim(holder := secrets.token_hex(8), self._kinds, job_id)) is not None:
+            await self._take(job, holder)
+
     async def _take(self, job: Document, holder: str) -> None:
         if job["state"] == CANCELLING:
             await self._end(job, holder, {"state": "cancelled"})

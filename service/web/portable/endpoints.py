@@ -8,6 +8,8 @@ from service.domain.access.caller import AdminCaller, OperatorCaller
 from service.domain.permissions import Access
 from service.domain.portable.backups import (
     begin_backup,
+    begin_restore,
+    begin_verification,
     change_backup,
     delete_backup,
     find_backup,
@@ -164,7 +166,7 @@ async def remove_backup(request: Request, caller: OperatorCaller, services: Serv
 async def verify_backup(request: Request, caller: OperatorCaller, services: Services) -> Accepted[StartedJob]:
     """Read a backup to its end."""
     backup = await find_whole(services.backups, request.path_params["id"], caller.project)
-    return await _start(services, describe_job("verify", caller.project.id, {"backup_id": backup["_id"]}))
+    return Accepted({"job": show_job(await begin_verification(services.backups, backup))})
 
 
 @in_project(
@@ -184,7 +186,9 @@ async def clone_project(
         raise await services.base.store.conflict(form.id)
     choices = {"with_secrets": form.with_secrets, "name": form.name}
     params = {"id": form.id, "is_empty": form.empty, "choices": choices}
-    return await _start(services, describe_job("clone", caller.project.id, params))
+    job = describe_job("clone", caller.project.id, params)
+    await services.backups.jobs.insert(job)
+    return Accepted({"job": show_job(job)})
 
 
 @of_deployment(
@@ -200,9 +204,6 @@ async def restore_project(
 ) -> Accepted[StartedJob]:
     """Restore a project from a backup."""
     form = await read_form(request)
-    backup = await find_whole(services.backups, form.backup_id)
-    if await services.base.store.is_taken(form.as_) and not form.dry_run:
-        raise await services.base.store.conflict(form.as_)
     choices: Document = {
         "accepts_foreign": form.accept_foreign,
         "with_keys": form.with_keys,
@@ -211,13 +212,7 @@ async def restore_project(
         "with_secrets": form.with_secrets,
         "name": form.name,
     }
-    return await _start(services, describe_job("restore", form.as_, {"backup_id": backup["_id"], "choices": choices}))
-
-
-async def _start(services: Services, job: Document) -> Accepted[StartedJob]:
-    """Raises ProjectBusy."""
-    await services.backups.jobs.insert(job)
-    return Accepted({"job": show_job(job)})
+    return Accepted({"job": show_job(await begin_restore(services.backups, form.backup_id, form.as_, choices))})
 
 
 async def _list(request: Request, services: Services, project: Project | None = None) -> Json[BackupList]:
