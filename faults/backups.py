@@ -1,14 +1,16 @@
-"""Backups under transfers and replaced files, and restores that are killed.
+"""Backups under transfers and replaced files, and restores and clones that are killed.
 
 `python -m faults backups [--count 100] [--kills 20] [--seed 7]`. Money moves between two collections in one step each, and
 files of documents are replaced: a backup with another sum, a missing, broken or orphan file is torn. The same sums are
-read without a moment, which must be torn at least once. Then commands that restore are killed at random moments.
+read without a moment, which must be torn at least once. Then commands that restore and clone are killed at random moments.
 """
 
 import asyncio
 import io
 import random
 from collections import Counter
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from subprocess import PIPE, TimeoutExpired
 from tempfile import TemporaryDirectory
@@ -17,6 +19,7 @@ from typing import Annotated, Any
 import httpx2
 import typer
 from pymongo import MongoClient
+from pymongo.database import Database
 
 from faults.commands import KEY, Shell
 from faults.in_process import ServedProject, running
@@ -26,7 +29,7 @@ from faults.samples import FORM_TYPE, data_part, file_part, form, png
 from faults.starts import start_command
 from service.app import Application
 from service.domain.portable import Portable, build_portable
-from service.domain.portable.reading import BackupFile
+from service.domain.portable.reading import BackupFile, open_backup
 from service.domain.portable.taking import Wanted, take_backup
 from service.embedded.mongod import embedded_mongodb
 from service.storage.bson_stream import read_document
@@ -35,19 +38,21 @@ PREFIX = "f_backups_"
 SIDES = ("left", "right")
 ACCOUNTS, EACH, WRITERS = 50, 100, 3
 PHOTOS = 10
+# Seconds after which a command is killed: from before its first write to after its last one.
+KILLED_AFTER = (0.5, 4.0)
 Outcome = dict[str, int]
 
 
 def main(
     count: Annotated[int, typer.Option(help="How many backups are taken.", min=1)] = 100,
-    kills: Annotated[int, typer.Option(help="How many restores are killed.", min=0)] = 20,
+    kills: Annotated[int, typer.Option(help="How many restores are killed, and how many clones.", min=0)] = 20,
     seed: Annotated[int, typer.Option(help="What the random moments are drawn from.")] = 7,
 ) -> None:
-    """Take backups under writes and kill restores; look for what is torn or half."""
+    """Take backups under writes, and kill restores and clones; look for what is torn or half."""
     with TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
         typer.echo(asyncio.run(take_under_writes(uri, count, seed=seed)))
         if kills:
-            typer.echo(kill_restores(uri, Path(folder), kills, seed=seed))
+            typer.echo(kill_copies(uri, Path(folder), kills, seed=seed))
 
 
 async def take_under_writes(uri: str, count: int, *, seed: int) -> Outcome:
@@ -157,38 +162,90 @@ async def _replace(served: ServedProject, stopped: asyncio.Event) -> None:
             await asyncio.sleep(0.02)
 
 
-def kill_restores(uri: str, folder: Path, kills: int, *, seed: int) -> Outcome:
-    """Kills `project restore`, and looks for a project that is not all there; then deletes what the command left."""
+def kill_copies(uri: str, folder: Path, kills: int, *, seed: int) -> Outcome:
+    """Kills `project restore`, then `project clone`, and looks for a project that is not all there.
+
+    The users of a project that is there are compared with the source's by their digest. The last run of each command is
+    not killed, and must make the project.
+    """
     chance, found = random.Random(seed), Counter[str]()  # noqa: S311 - no secret
-    shell = Shell({"MONGODB_URI": uri, "DATABASE_PREFIX": f"{PREFIX}k_", "SECRET_KEY": KEY, "PATH": "/usr/bin"})
+    source, elsewhere = (
+        Shell({"MONGODB_URI": uri, "DATABASE_PREFIX": f"{PREFIX}{each}_", "SECRET_KEY": KEY, "PATH": "/usr/bin"})
+        for each in "kr"
+    )
     backup = folder / "k.zip"
+    restore = ["project", "restore", str(backup), "--as", "k"]
+    clone = ["project", "clone", "k", "--as", "cloned"]
     with MongoClient[dict[str, Any]](uri) as client:
-        system, database = client[f"{PREFIX}k_system"], client[f"{PREFIX}k_p_k"]
-        shell.json("project", "create", "K", "--id", "k")
+        source.json("project", "create", "K", "--id", "k")
         users = [{"_id": f"{number:024x}", "email": f"{number}@x", "data": {}} for number in range(20_000)]
-        database["users"].insert_many(users)
-        shell.json("project", "backup", "k", str(backup))
-        for _ in range(kills):
-            assert shell.run("project", "delete", "k", "--yes").returncode == 0
-            _kill(shell, backup, chance.uniform(0.5, 4.0))
-            is_there = bool(system["projects"].count_documents({"_id": "k", "name": {"$exists": True}}))
-            found["restored before the kill" if is_there else "nothing to see"] += 1
-            found["half"] += is_there and database["users"].count_documents({}) != len(users)
-            if not is_there and shell.run("project", "show", "k").returncode == 0:
-                found["half"] += 1
-            if not system["projects"].count_documents({"_id": "k"}):
-                shell.json("project", "create", "K", "--id", "k")
-        assert shell.run("project", "delete", "k", "--yes").returncode == 0
-        found["ended well afterwards"] = shell.run("project", "restore", str(backup), "--as", "k").returncode == 0
-        found["half"] += database["users"].count_documents({}) != len(users)
-    return {"kills": kills, "half": 0, **found}
+        client[f"{PREFIX}k_p_k"]["users"].insert_many(users)
+        source.json("project", "backup", "k", str(backup))
+        expected = _digest_users(source, "k", folder)
+        copies = [
+            _Copy(elsewhere, "k", restore, client[f"{PREFIX}r_system"]),
+            _Copy(source, "cloned", clone, client[f"{PREFIX}k_system"]),
+        ]
+        for copy in copies:
+            for number in range(kills + 1):
+                is_last = number == kills
+                _free_id(copy)
+                copy.run(None if is_last else chance.uniform(*KILLED_AFTER))
+                is_there = copy.is_there()
+                found[f"{copy.command[1]}: {'made' if is_there else 'nothing to see'}"] += 1
+                found["half"] += is_there and _digest_users(copy.shell, copy.project_id, folder) != expected
+                found["half"] += is_last and not is_there
+    return {"kills": kills * len(copies), "half": 0, **found}
 
 
-def _kill(shell: Shell, backup: Path, seconds: float) -> None:
-    command = ["project", "restore", str(backup), "--as", "k"]
-    with start_command(command, shell.environment, stdout=PIPE, stderr=PIPE) as process:
-        try:
-            process.wait(seconds)
-        except TimeoutExpired:
-            process.kill()
-            process.wait()
+@dataclass(frozen=True)
+class _Copy:
+    """A project that a command makes again and again."""
+
+    shell: Shell
+    project_id: str
+    command: list[str]
+    system: Database[dict[str, Any]]
+
+    def run(self, seconds: float | None) -> None:
+        """Runs the command, and kills it after so many seconds. Without a number it must succeed."""
+        with start_command(self.command, self.shell.environment, stdout=PIPE, stderr=PIPE) as process:
+            try:
+                status = process.wait(seconds)
+            except TimeoutExpired:
+                process.kill()
+                process.wait()
+            else:
+                assert status == 0, process.communicate()
+
+    def is_there(self) -> bool:
+        """True for a project that a command shows; its record has a name, which a reservation has not."""
+        there = self.shell.run("project", "show", self.project_id).returncode == 0
+        assert there == bool(
+            self.system["projects"].count_documents({"_id": self.project_id, "name": {"$exists": True}})
+        )
+        return there
+
+
+def _free_id(copy: _Copy) -> None:
+    """Frees the id: it is that of a project, of a reservation that a killed command left, or free."""
+    if not copy.system["projects"].count_documents({"_id": copy.project_id}):
+        return
+    # As if the lease had run out: a deletion passes by one that is in force.
+    copy.system["projects"].update_one({"_id": copy.project_id}, {"$unset": {"restoring": ""}})
+    result = copy.shell.run("project", "delete", copy.project_id, "--yes")
+    assert result.returncode == 0, result.stderr
+
+
+def _digest_users(shell: Shell, project_id: str, folder: Path) -> str:
+    """The SHA-256 of the users of a backup of the project, without the fields that a restore raises."""
+    path = folder / "compared.zip"
+    shell.json("project", "backup", project_id, str(path))
+    digest = sha256()
+    with open_backup(path) as backup:
+        for document in _documents(backup, "users"):
+            digest.update(repr([(name, value) for name, value in document.items() if name not in RAISED]).encode())
+    return digest.hexdigest()
+
+
+RAISED = frozenset({"version", "token_version"})

@@ -25,7 +25,7 @@ ServiceError
 │                    FactorMissing
 └── ConfigurationError (the command line and the start) ── InvalidConfiguration 422
     └── BackupError 422 ── BackupDamaged, BackupForeign, BackupTooNew, RestoreInvalid; ProjectBusy 409 ── CatalogChanged;
-                           DigestMismatch 503, HistoryLost 503
+                           DigestMismatch 503, HistoryLost 503, StoreFull 507
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -1067,6 +1067,13 @@ class DigestMismatch(BackupError):
 
     status = 503
     code = "digest_mismatch"
+
+
+class StoreFull(BackupError):
+    """The disk has no room for the backup; nothing of it is left there."""
+
+    status = 507
+    code = "store_full"
 
 
 class ProjectBusy(BackupError):

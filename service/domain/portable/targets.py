@@ -1,14 +1,16 @@
 """A file for a backup: it is there under its name when it is whole, and never before."""
 
+import errno
 import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 
-from service.errors import ConfigurationError
+from service.errors import ConfigurationError, StoreFull
 
 PART = ".part"
 MODE = 0o600
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class FileTarget:
@@ -51,7 +53,7 @@ class FileTarget:
         return self
 
     def write(self, data: bytes) -> None:
-        """Raises ConfigurationError, as where the disk is full."""
+        """Raises ConfigurationError; StoreFull where the disk, a quota or the size of files is exhausted."""
         rest = memoryview(data)
         try:
             while rest:
@@ -84,4 +86,5 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _refusal(path: Path, error: OSError) -> ConfigurationError:
-    return ConfigurationError(f"{path}: {error.strerror}")
+    refused = StoreFull if error.errno in FULL else ConfigurationError
+    return refused(f"{path}: {error.strerror}")

@@ -40,6 +40,7 @@ UNSENT = {
     "BackupTooNew",
     "RestoreInvalid",
     "DigestMismatch",
+    "StoreFull",
     "HistoryLost",
 }
 

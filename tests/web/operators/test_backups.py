@@ -1,5 +1,7 @@
 """Backups, restores, clones and their jobs over the Admin API: they are begun, run by the leader, followed and cancelled."""
 
+import errno
+import os
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -201,6 +203,39 @@ async def test_a_job_that_fails_says_why_and_leaves_no_file(
         assert (answer.status_code, answer.json()["code"]) == (409, "backup_on_other_host")
     file.with_suffix(".elsewhere").rename(file)
     assert (await owner.delete(own)).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(errno.ENOSPC, "store_full"), (errno.EDQUOT, "store_full"), (errno.EROFS, "configuration_error")],
+    ids=["disk full", "quota", "read-only"],
+)
+async def test_g4_a_backup_that_cannot_be_written_fails_and_leaves_earlier_ones(
+    owner: Console,
+    api: Api,
+    services: Services,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    code: str,
+) -> None:
+    backup = await back_up(owner, api, services)
+    (earlier,) = names_in(folder)
+    content = (folder / earlier).read_bytes()
+
+    def refuse(*_: Any) -> int:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("service.domain.portable.targets.os.write", refuse)
+        begun = (await owner.post(place(api.project.id), {})).json()
+        job = await ended(owner, services, begun["job"])
+    assert (job["state"], job["error"]["code"]) == ("failed", code)
+    assert os.strerror(number) in job["error"]["detail"]
+    failed = (await owner.get(place(api.project.id, f"backups/{begun['backup']['id']}"))).json()
+    assert (failed["state"], names_in(folder), (folder / earlier).read_bytes()) == ("failed", [earlier], content)
+    own = place(api.project.id, f"backups/{backup['id']}")
+    assert (await ended(owner, services, (await owner.post(f"{own}/verify")).json()["job"]))["state"] == "done"
 
 
 async def test_a_deletion_while_a_job_uses_the_backup_is_refused_and_the_bounds_hold(
