@@ -96,8 +96,10 @@ def _kind_of(key: Key) -> Kind:
 
 
 def _logic(entity: Entity) -> dict[str, Schema]:
-    where = ref(f"{entity.made}Where")
-    return {"and": {"type": "array", "items": where}, "or": {"type": "array", "items": where}, "not": where}
+    """The joined conditions; only the `where` at the top may be empty."""
+    part = ref(f"{entity.made}Where") | {"minProperties": 1}
+    parts = {"type": "array", "items": part, "minItems": 1}
+    return {"and": parts, "or": parts, "not": part}
 
 
 def _with_patterns(schema: Schema, entity: Entity) -> Schema:

@@ -81,7 +81,8 @@ class Entity:
 
     @property
     def unique(self) -> list[str]:
-        return [name for name, each in self.members.items() if each.field.unique]
+        """The fields by which an upsert finds a record: its data has a value of each."""
+        return [name for name, each in self.members.items() if each.field.unique and each.is_written]
 
     @property
     def filtered(self) -> Mapping[str, str]:

@@ -68,6 +68,8 @@ TYPED = {
     "mergeDocument": ("update", RuleAction.UPDATE),
     "deleteDocument": ("delete", RuleAction.DELETE),
 }
+# A change that names nothing but its condition.
+ONLY_WHERE: Schema = {"required": ["where"], "maxProperties": 1}
 Secure = Callable[[Any], list[Any]]
 
 
@@ -103,11 +105,11 @@ class Typing:
     def _change(self, entity: Entity) -> Schema:
         change = self._own["DocumentChange"]
         properties = {
-            **_without_words(change["properties"]),
+            **{name: _filled(each) for name, each in _without_words(change["properties"]).items()},
             "data": change_schema(entity),
             "where": ref(f"{entity.made}Where"),
         }
-        return _untitled(change) | {"properties": properties}
+        return _untitled(change) | {"properties": properties, "minProperties": 1, "not": ONLY_WHERE}
 
     def _patterns(self) -> Schema:
         """The filters of the generic list."""
@@ -149,7 +151,7 @@ class Typing:
         if parameter["name"] == "filters":
             plain = {key: value for key, value in parameter.items() if key != "examples"}
             return {**plain, "description": FILTERS, "schema": ref(f"{entity.made}Filters")}
-        if parameter["name"] == "by" and entity.unique:
+        if parameter["name"] == "by":
             return {**parameter, "schema": {"type": "string", "enum": entity.unique}, "example": entity.unique[0]}
         return self.shared.parameter(name, parameter)
 
@@ -168,7 +170,10 @@ class Typing:
         if name == "queryDocuments":
             form = self._own["ListForm"]
             properties = {**_without_words(form["properties"]), "where": ref(f"{made}Where")}
-            yield JSON, {"schema": _untitled(form) | {"properties": properties}}
+            yield (
+                JSON,
+                {"schema": _untitled(form) | {"properties": properties, "not": {"required": ["cursor", "offset"]}}},
+            )
             return
         data = ref(f"New{made}")
         whole = ref(f"{made}Change") if is_change else object_of({"data": data}, ("data",))
@@ -178,7 +183,8 @@ class Typing:
         if files:
             form = {"data": change_schema(entity) if is_change else data, **files}
             content = operation["requestBody"]["content"][FORM]
-            yield FORM, {**content, "schema": object_of(form, () if is_change else ("data",))}
+            least = {"minProperties": 1} if is_change else {}
+            yield FORM, {**content, "schema": object_of(form, () if is_change else ("data",)) | least}
 
 
 def _document(made: str) -> dict[str, Schema]:
@@ -192,7 +198,9 @@ def _document(made: str) -> dict[str, Schema]:
 
 
 def _opens(name: str, entity: Entity) -> bool:
-    return name in TYPED and TYPED[name][1] in entity.actions
+    """An upsert finds a document by a unique field only."""
+    is_possible = name != "upsertDocument" or bool(entity.unique)
+    return name in TYPED and TYPED[name][1] in entity.actions and is_possible
 
 
 def _part(field: Field) -> Schema:
@@ -205,6 +213,11 @@ def _without_words(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: {key: each for key, each in value.items() if key != "description"} for name, value in properties.items()
     }
+
+
+def _filled(operator: Schema) -> Schema:
+    """The schema of an operator that names one field at least."""
+    return operator | ({"minItems": 1} if operator["type"] == "array" else {"minProperties": 1})
 
 
 def _untitled(component: Schema) -> Schema:

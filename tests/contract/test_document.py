@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from service.contract.conditions import operators_taken
@@ -46,7 +47,8 @@ def test_each_collection_has_typed_operations_under_its_own_path(name: str) -> N
     for each in contract.collections:
         path = f"/api/collections/{each.name}/documents"
         made = known_name(known, path, found)
-        assert {f"{word}{made}" for word in TYPED} <= known.keys()
+        words = [word for word in TYPED if word != "upsert" or each.unique]
+        assert {f"{word}{made}" for word in words} <= known.keys()
         assert found["paths"][path]["get"]["tags"] == [each.name]
     assert not {"listDocuments", "mergeDocument"} & known.keys()
     (names,) = (
@@ -204,7 +206,7 @@ SCHEMAS: dict[str, Any] = {
 def test_a_view_has_the_operations_that_its_callers_can_reach() -> None:
     users, guests = (document(declared(SCHEMAS, RULES, view), view) for view in (View.USERS, View.ANYONE))
     paths = "/api/collections/books/documents"
-    assert {name for name in users["paths"][paths] if name in METHODS} == {"get", "post", "put"}
+    assert {name for name in users["paths"][paths] if name in METHODS} == {"get", "post"}
     assert {name for name in guests["paths"][paths] if name in METHODS} == {"get"}
     assert "NewBooks" not in guests["components"]["schemas"]
     assert "price" not in guests["components"]["schemas"]["Books"]["properties"]
@@ -218,6 +220,41 @@ def test_a_view_has_the_operations_that_its_callers_can_reach() -> None:
     assert "readProfile" in operations(users)
     assert "readProfile" not in operations(guests)
     assert "signup" in operations(guests)
+
+
+def test_an_upsert_names_the_unique_fields_that_its_caller_writes() -> None:
+    schemas: Schemas = {"books": {"isbn": {"type": "string", "unique": True}}, "notes": {"text": {"type": "string"}}}
+    rules = {"collections": {"books": {"create": "users", "fields": {"isbn": {"write": "server"}}}}}
+    known = operations(document(declared(schemas)))
+    (by,) = (each["schema"] for each in known["upsertBooks"]["parameters"] if each.get("name") == "by")
+    assert by == {"type": "string", "enum": ["isbn"]}
+    assert "upsertNotes" not in known
+    assert "upsertBooks" not in operations(document(declared(schemas, rules, View.USERS), View.USERS))
+
+
+@pytest.mark.parametrize(
+    ("component", "body", "is_taken"),
+    [
+        ("BooksWhere", {}, True),
+        ("BooksWhere", {"and": [{"title_eq": "a"}]}, True),
+        ("BooksWhere", {"and": []}, False),
+        ("BooksWhere", {"or": [{}]}, False),
+        ("BooksWhere", {"not": {}}, False),
+        ("BooksChange", {"data": {}}, True),
+        ("BooksChange", {"unset": ["title"], "where": {"title_eq": "a"}}, True),
+        ("BooksChange", {}, False),
+        ("BooksChange", {"where": {"title_eq": "a"}}, False),
+        ("BooksChange", {"increment": {}}, False),
+        ("query", {"cursor": "*"}, True),
+        ("query", {"cursor": "*", "offset": 0}, False),
+    ],
+)
+def test_bodies_that_the_service_refuses_fit_no_schema(component: str, body: Any, *, is_taken: bool) -> None:
+    found = document(golden("books"))
+    schema = {"$ref": f"#/components/schemas/{component}"}
+    if component == "query":
+        schema = operations(found)["queryBooks"]["requestBody"]["content"]["application/json"]["schema"]
+    assert jsonschema_rs.is_valid({**schema, "components": found["components"]}, body) is is_taken
 
 
 def test_what_rules_say_stands_in_no_document() -> None:

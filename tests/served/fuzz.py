@@ -7,10 +7,13 @@ from pathlib import Path
 HOOKS = Path(__file__).with_name("fuzz_hooks.py")
 
 
-def fuzz(base_url: str, environment: dict[str, str], folder: Path, config: str, *arguments: str) -> tuple[int, str]:
+def fuzz(
+    base_url: str, environment: dict[str, str], folder: Path, config: str, *arguments: str, document: str | Path = ""
+) -> tuple[int, str]:
     """All checks, with `arguments` of `st run`: the exit status, which is 0 when nothing was found, and what it wrote.
 
-    `environment` fills in the file `config`; `folder` takes what schemathesis leaves behind.
+    `document` is another one than the service's own. `environment` fills in the file `config`; `folder` takes what
+    schemathesis leaves behind.
     """
     command = [
         str(Path(sys.executable).with_name("st")),
@@ -20,7 +23,7 @@ def fuzz(base_url: str, environment: dict[str, str], folder: Path, config: str, 
         "run",
     ]
     done = subprocess.run(  # noqa: S603 - our own command on our own machine
-        [*command, f"{base_url}/openapi.json", "--checks", "all", *arguments],
+        [*command, document or f"{base_url}/openapi.json", "--url", base_url, "--checks", "all", *arguments],
         env={"HOME": str(folder), "PATH": "", "SCHEMATHESIS_HOOKS": str(HOOKS), **environment},
         cwd=folder,
         stdout=subprocess.PIPE,

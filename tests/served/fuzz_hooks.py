@@ -3,6 +3,7 @@
 JSON Schema cannot say some; what others become in the clients that generators make does not compile.
 """
 
+import os
 import re
 from typing import Any
 
@@ -12,6 +13,8 @@ MAX_PASSWORD_BYTES = 72
 INT64 = 2**63
 MAX_DEPTH = 32
 MAX_RELATIONS = 5
+# A project's document types the conditions of a `where`, so they are made up as well.
+HAS_TYPES = "FUZZ_HAS_TYPES" in os.environ
 FIELD_NAME = re.compile(r"[^$.\x00-\x1f\x7f][^.\x00-\x1f\x7f]{0,127}")
 
 
@@ -39,18 +42,28 @@ def _follows_few(query: Any) -> bool:
 
 
 def _asks_plainly(asked: Any) -> bool:
-    """No made-up key of a `where` ends in an operator, no made-up cursor is one; and what is sent goes together."""
+    """No key of a `where` without types ends in an operator, no made-up cursor is one; and what is sent goes together."""
     if not isinstance(asked, dict):
         return True
     sort, fields = _names(asked.get("sort_by", [])), _names(asked.get("fields", []))
     bare = [name.removeprefix("-").removeprefix("data.") for name in sort]
+    if HAS_TYPES and not _asks_by_types(asked):
+        return False
     return (
-        asked.get("where", {}) in ({}, "{}")
+        (HAS_TYPES or asked.get("where", {}) in ({}, "{}"))
         and asked.get("cursor", "*") == "*"
         and not {"cursor", "offset"} <= asked.keys()
         and not ("sort_order" in asked and (len(sort) > 1 or any(name.startswith("-") for name in sort)))
         and len(set(bare)) == len(bare)
         and not any("." in name for name in fields)
+    )
+
+
+def _asks_by_types(asked: dict[str, Any]) -> bool:
+    """No made-up names of fields; no 0.0, which JSON Schema takes for a whole number."""
+    names = ("sort_by", "fields", "populate")
+    return not any(asked.get(name) for name in names) and not any(
+        isinstance(asked.get(name), float) for name in ("limit", "offset")
     )
 
 
