@@ -4,8 +4,6 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from service.domain.audit.actions import Action
-from service.web.console.assets import read_console
 from tests.console.conftest import BLANK, PROJECT, Console, find_faults, find_misfits, needs_console
 
 HOSTILE = "<b onclick=alert(1)>\u202e{{7*7}}</b>"
@@ -186,8 +184,3 @@ def test_the_state_of_the_deployment_says_what_to_mend(console: Console) -> None
     expect(page.get_by_text("1 to mend")).to_be_visible()
     expect(page.get_by_text("start it with --auth")).to_be_visible()
     assert find_faults(page) == []
-
-
-def test_each_action_of_the_log_has_its_words() -> None:
-    words = read_console().assets["parts/actions-words.js"].body.decode()
-    assert [action for action in Action if f'"{action}":' not in words] == []
