@@ -105,7 +105,7 @@ async def test_without_a_console_its_paths_are_unknown_ones(http: httpx2.AsyncCl
         object.__setattr__(services.operators.rules, "has_console", True)
 
 
-def test_vendored_files_are_those_of_their_packages() -> None:
+def test_c20_vendored_files_are_those_of_their_packages() -> None:
     found = {
         f"vendor/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest() for path in (STATIC / "vendor").iterdir()
     }

@@ -58,7 +58,7 @@ ASKED = [
 ]
 
 
-def test_each_public_row_is_for_operators_or_is_listed_as_not() -> None:
+def test_c20_each_public_row_is_for_operators_or_is_listed_as_not() -> None:
     undecided = [
         f"{route.method} {route.path}"
         for route in ROUTES

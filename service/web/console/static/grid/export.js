@@ -5,7 +5,7 @@ import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
 import { Choice } from "../parts/tabs.js";
 
-const FORMULA = /^[=+\-@\t]/;
+const FORMULA = /^[=+\-@\t\r]/;
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const BASE = new URL("../admin/v1/", document.baseURI);
 
