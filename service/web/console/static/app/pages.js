@@ -11,6 +11,7 @@ export const DEPLOYMENT_PAGES = [
   { path: [], title: "Projects", icon: "layout-grid", key: "p", load: () => import("../pages/projects.js") },
   { path: ["operators"], title: "Operators", icon: "user-cog", key: "o", load: () => import("../pages/operators.js"), isOpen: () => allows("*", "deployment") },
   { path: ["usage"], title: "Usage", icon: "gauge", key: "u", load: () => import("../pages/usage.js"), isOpen: () => allows("*", "deployment") },
+  { path: ["backups"], title: "Backups", icon: "archive", key: "b", load: () => import("../pages/backups.js"), isOpen: () => allows("*", "deployment") },
   { path: ["audit"], title: "Audit", icon: "history", key: "a", load: () => import("../pages/audit.js"), isOpen: () => allows("*", "deployment") },
   { path: ["system"], title: "System", icon: "server", key: "s", load: () => import("../pages/system.js"), isOpen: () => allows("*", "deployment") },
   { path: ["me"], title: "My account", icon: "user", key: "m", load: () => import("../pages/me.js") },
@@ -35,6 +36,7 @@ export const PROJECT_PAGES = [
   { path: ["projects", ":project", "logs"], title: "Logs", icon: "scroll-text", group: "Watch", load: () => import("../pages/logs.js"), isOpen: (project) => allows(project, "logs") },
   { path: ["projects", ":project", "usage"], title: "Usage", icon: "gauge", group: "Watch", load: () => import("../pages/usage.js"), isOpen: (project) => allows(project, "logs") },
   { path: ["projects", ":project", "audit"], title: "Audit", icon: "history", group: "Watch", load: () => import("../pages/audit.js"), isOpen: (project) => allows(project, "logs") },
+  { path: ["projects", ":project", "backups"], title: "Backups", icon: "archive", group: "Project", load: () => import("../pages/backups.js"), isOpen: (project) => allows(project, "config") },
   { path: ["projects", ":project", "settings", ":group?"], title: "Settings", icon: "settings", group: "Project", load: () => import("../pages/settings.js"), isOpen: (project) => allows(project, "config") },
 ];
 

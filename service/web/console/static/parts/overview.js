@@ -43,15 +43,17 @@ export function Pins({ project }) {
 export function Todo({ project, collections }) {
   const hasConfig = allows(project, "config");
   const loading = useLoading(async (signal) => {
-    const [rules, settings, providers] = await Promise.all([
+    const [rules, settings, providers, backups] = await Promise.all([
       allows(project, "schema") ? call(`${pathOf(project)}/api/rules`, { signal }) : null,
-      hasConfig ? call(`${pathOf(project)}/settings`, { signal }) : null, hasConfig ? call(`${pathOf(project)}/providers`, { signal }) : null]);
+      hasConfig ? call(`${pathOf(project)}/settings`, { signal }) : null, hasConfig ? call(`${pathOf(project)}/providers`, { signal }) : null,
+      hasConfig ? call(`${pathOf(project)}/backups`, { query: { limit: 1 }, signal }) : null]);
     const first = collections[0]?.name;
     return [
       !first && ["Collections", "A collection holds documents: import a file, or declare its fields.", ["data"]],
       first && rules && !Object.keys(rules.collections ?? {}).length && ["Rules", "Without rules only the secret key reads and writes.", ["data", first, "rules"]],
       settings && !settings.secrets.includes("SMTP_URL") && !me.value?.deployment.has_smtp && ["Mail", "Without a mail server mails are kept, and not sent.", ["mail", "server"]],
       providers && !providers.providers.length && ["Providers", "Users can sign in by an account that they have elsewhere.", ["sign-in"]],
+      backups && !backups.backups.length && ["Backup", "A backup can be restored under another id, or after the project is deleted.", ["backups"]],
     ].filter(Boolean);
   }, [project, collections.length]);
   if (!loading.data?.length) return null;
