@@ -1,4 +1,4 @@
-"""`auth-collections project backup`, `verify`, `restore`, `clone`: a project as one file, and as a copy."""
+"""`auth-collections project backup`, `restore`, `clone`: a project as one file, and as a copy."""
 
 import sys
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.exceptions import TyperException
 
-from service.cli.output import AsJson, print_json, print_values
+from service.cli.output import AsJson, print_values
 from service.cli.runtime import run_on_foundation
 from service.errors import ConfigurationError
 
@@ -104,52 +104,6 @@ def _describe(taken: "Taken") -> dict[str, Any]:
         "files": manifest.files,
         "consistency": manifest.consistency,
         "warnings": manifest.warnings,
-    }
-
-
-def verify(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")],
-    against: Annotated[
-        str, typer.Option("--against", metavar="ID", help="Compare its records with those of a project, as it is now.")
-    ] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Read a backup to its end: its directory, digests, counts and maker. Status 1 where something is wrong or differs."""
-    from service.cli.progress import show_progress
-
-    with show_progress(as_json=as_json) as progress:
-        found = run_on_foundation(lambda base: _verify(base, file, against, progress))
-    if as_json:
-        print_json(found)
-    else:
-        lines = [
-            f"{found['documents']} documents and {found['files']} files of {found['taken_at']}: as they were written"
-        ]
-        lines += [f"warning: {warning}" for warning in found["warnings"]]
-        lines += [f"{name} differs from the project's" for name in found["differing"]]
-        typer.echo("\n".join(lines))
-    if found["differing"]:
-        raise typer.Exit(1)
-
-
-async def _verify(base: "Foundation", file: Path, against: str, progress: "Progressing") -> dict[str, Any]:
-    from service.domain.portable import build_portable
-    from service.domain.portable.reading import open_backup
-    from service.domain.portable.verifying import check_content, check_maker, compare_with_project
-
-    portable = build_portable(base)
-    with open_backup(file) as opened:
-        check_content(opened, progress.advance)
-        check_maker(portable, opened)
-        manifest = opened.manifest
-        differing = await compare_with_project(portable, manifest, against) if against else []
-    return {
-        "project_id": manifest.project_id,
-        "taken_at": manifest.taken_at,
-        "documents": manifest.documents,
-        "files": manifest.files,
-        "warnings": manifest.warnings,
-        "differing": differing,
     }
 
 

@@ -9,8 +9,9 @@ import typer
 from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, print_json, print_values, read_pairs
-from service.cli.portable import backup, clone, restore, verify
+from service.cli.portable import backup, clone, restore
 from service.cli.runtime import run_on_foundation
+from service.cli.verifying import verify
 from service.errors import ConfigurationError
 from service.schema.values import write_time
 

@@ -23,8 +23,8 @@ def test_a_project_is_written_into_a_file_verified_and_restored(
     assert (shown["sha256"], shown["bytes"]) == (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
     assert oct(path.stat().st_mode & 0o777) == "0o600"
     assert list(tmp_path.glob("*.part")) == []
-    found = shell.json("project", "verify", str(path), "--against", "p")
-    assert (found["project_id"], found["differing"]) == ("p", [])
+    found = shell.json("project", "verify", str(path), "--against", "p", "--deep")
+    assert (found["project_id"], found["differing"], found["deep"]["damaged"]) == ("p", [], False)
     system = mongo[f"{database_prefix}c_system"]
     assert [each["project_id"] for each in system["audit"].find({"action": "backup.made"})] == ["p"]
     mongo[f"{database_prefix}c_p_p"]["users"].insert_one({"_id": "1", "email": "ann@example.com"})
@@ -42,6 +42,11 @@ def test_a_project_is_written_into_a_file_verified_and_restored(
     )
     result = shell.run("project", "verify", str(path), "--against", "p")
     assert (result.returncode, "p/users.bson.gz differs" in result.stdout) == (1, True)
+    mongo[f"{database_prefix}c_p_p"]["files.files"].insert_one({"_id": "p-x", "length": 5, "chunkSize": 5})
+    shell.json("project", "backup", "p", str(path))
+    assert shell.run("project", "verify", str(path)).returncode == 0
+    judged = shell.run("project", "verify", str(path), "--deep")
+    assert (judged.returncode, "the file p-x lacks chunks" in judged.stdout) == (1, True)
 
 
 def test_stdout_has_the_backup_alone_and_errors_are_one_line(shell: Shell, tmp_path: Path) -> None:

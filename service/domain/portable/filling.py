@@ -48,7 +48,7 @@ async def fill_database(
     filled = Filled()
     declared = await _declare(database, backup)
     files = {mongo_collection_name(name): each.files for name, each in declared.items()}
-    for collection in _order(backup, files.keys()):
+    for collection in list_filled(backup, files.keys()):
         rewrite = rewriting(collection, files.get(collection, ()))
         await _fill(_Member(database, backup, collection), rewrite, filled, advance)
     if filled.rejected and not skips_invalid:
@@ -59,7 +59,7 @@ async def fill_database(
     return filled
 
 
-def _order(backup: BackupFile, documents: Set[str]) -> list[str]:
+def list_filled(backup: BackupFile, documents: Set[str]) -> list[str]:
     """The collections to fill: sessions end with a restore, and documents of a deleted collection went with it."""
     return [
         name
@@ -70,16 +70,16 @@ def _order(backup: BackupFile, documents: Set[str]) -> list[str]:
 
 async def _declare(database: ProjectDatabase, backup: BackupFile) -> Mapping[str, DeclaredCollection]:
     """Stores the definitions and rules, and makes the collections of documents with their validators."""
-    records = _read_definitions(backup, COLLECTIONS)
-    declared = {record["_id"]: _read_declared(record) for record in records}
+    records = read_definitions(backup, COLLECTIONS)
+    declared = {record["_id"]: read_declared(record) for record in records}
     if records:
         await database.records(COLLECTIONS).insert_many(records)
     if "rules" in backup.collections:
         rules = await asyncio.to_thread(list, backup.documents(records_name("rules")))
         await insert_documents(database, "rules", rules)
     store = CollectionStore(database)
-    for record in (profile := _read_definitions(backup, PROFILE)):
-        await store.set_validator(USERS, _judge_users(record))
+    for record in (profile := read_definitions(backup, PROFILE)):
+        await store.set_validator(USERS, judge_users(record))
     if profile:
         await database.records(PROFILE).insert_many(profile)
     for record in records:
@@ -88,7 +88,7 @@ async def _declare(database: ProjectDatabase, backup: BackupFile) -> Mapping[str
     return declared
 
 
-def _read_definitions(backup: BackupFile, registry: str) -> list[Document]:
+def read_definitions(backup: BackupFile, registry: str) -> list[Document]:
     """The definitions that were there. One that was being changed has the schema of before."""
     if registry not in backup.collections:
         return []
@@ -96,14 +96,14 @@ def _read_definitions(backup: BackupFile, registry: str) -> list[Document]:
     return [{name: value for name, value in each.items() if name != "change"} for each in found if is_visible(each)]
 
 
-def _judge_users(record: Document) -> Document:
+def judge_users(record: Document) -> Document:
     try:
         return users_validator(record)
     except (Invalid, KeyError, TypeError, ValueError):
         raise BackupDamaged(f"{records_name(PROFILE)}: the schema of profiles is none") from None
 
 
-def _read_declared(record: Document) -> DeclaredCollection:
+def read_declared(record: Document) -> DeclaredCollection:
     if not COLLECTION_NAME.fullmatch(str(record["_id"])):
         raise BackupDamaged(f"{records_name(COLLECTIONS)}: {record['_id']!r} is no name of a collection")
     try:
