@@ -137,6 +137,9 @@ MAX_LOG_BYTES = Bound(
 )
 MAX_STREAMS = Bound(256, "files that a worker sends at once", protects=MEMORY, past="503 busy")
 MAX_ADDRESS_STREAMS = Bound(64, "files that a worker sends to one address at once", protects=MEMORY, past="503 busy")
+MAX_CLASHES = Bound(
+    10, "user names that a refusal of USERNAMES shows", protects="the reader", past="the rest is left out"
+)
 MAX_CAPTCHA_TOKEN = Bound(8_192, "characters of the token of a CAPTCHA", protects=LOOP, past="400 captcha_failed")
 MAX_RANGE_BYTES = Bound(
     16_777_216, "bytes of answers about leaked passwords that a worker keeps", protects=MEMORY, past="the oldest leaves"

@@ -14,7 +14,7 @@ ServiceError
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
 │                  FactorExists, FactorLimit, NoFactor, IdempotencyKeyUsed, LastOwner, OperatorExists, OperatorLimit,
-│                  TokenLimit, ViewLimit, FactorMandatory, NotAnonymous
+│                  TokenLimit, ViewLimit, FactorMandatory, NotAnonymous, UsernameTaken
 ├── CursorExpired 410, VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
@@ -542,6 +542,13 @@ class DuplicateValue(Conflict):
     def is_of(self, name: str) -> bool:
         """True if the field `name` of `data` is unique by itself, and its value is taken."""
         return self.fields == (f"data.{name}",)
+
+
+class UsernameTaken(Conflict):
+    """Another user has this name, or one that differs by case, width or accents alone."""
+
+    code = "username_taken"
+    detail = "Another user has this name"
 
 
 class EmailInUse(Conflict):

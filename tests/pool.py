@@ -94,11 +94,11 @@ class Pool:
         finally:
             HAS_INDEXES.reset(token)
 
-    def note(self, project_id: str) -> None:
-        """Such a project was made just now, and its database has no other user."""
+    def note(self, project_id: str, *, is_plain: bool = True) -> None:
+        """Such a project was made just now, and its database has no other user; a plain one is as all new ones."""
         if project_id not in self._taken:
             self._taken.append(project_id)
-        if self._form is None:
+        if self._form is None and is_plain:
             self._form = self._forms().get(self._name(project_id))
 
     async def empty(self) -> None:

@@ -46,6 +46,7 @@ REASONS: Mapping[str, str] = {
     "MAX_HOST_DELIVERIES": "of servers that do not answer: row E11",
     "MAX_FORM_BYTES": "a password, which is hashed within its own bound",
     "MAX_ENDED_USERS": "of a job that deletes one after the other",
+    "MAX_CLASHES": COMMAND,
     "MAX_CAPTCHA_TOKEN": "read where a project asks for one, once a request",
     "MAX_RANGE_BYTES": "of the answers of a configured service, each of which has its own end",
     "MAX_MAILBOX": "for developers, on their own machine",

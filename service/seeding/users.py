@@ -17,6 +17,7 @@ from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.profile import RESERVED, check_profile
+from service.domain.accounts.user_names import list_name_faults
 from service.domain.profiles.definition import DeclaredProfile
 from service.domain.profiles.profiles import ProfileDraft
 from service.domain.projects.lookup import Project
@@ -66,7 +67,11 @@ def read_user(place: str, fields: RowData, settings: ProjectSettings, project: s
         return fault
     if password is not None and (broken := check_password(password, settings, project, email)):
         return broken[0].msg
-    if violations := [*find_faults(account, ()), *check_profile(data, reserved=RESERVED, loc=())]:
+    if violations := [
+        *find_faults(account, ()),
+        *check_profile(data, reserved=RESERVED, loc=()),
+        *list_name_faults(settings, data, (), is_new=False),
+    ]:
         return f"{'.'.join(map(str, violations[0].loc))}: {violations[0].msg}"
     if "roles" in account:
         account["roles"] = list(dict.fromkeys(account["roles"]))

@@ -5,7 +5,15 @@ from typing import Any
 
 from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, PyMongoError
 
-from service.errors import DuplicateValue, NotReady, RejectedByValidator, ServiceError, TooLarge, Unavailable
+from service.errors import (
+    DuplicateValue,
+    NotReady,
+    RejectedByValidator,
+    ServiceError,
+    TooLarge,
+    Unavailable,
+    UsernameTaken,
+)
 
 MAX_TIME_EXPIRED = 50
 DOCUMENT_VALIDATION_FAILURE = 121
@@ -44,9 +52,10 @@ def _ours(error: PyMongoError) -> ServiceError:
     return Unavailable()
 
 
-def duplicate(details: Mapping[str, Any]) -> DuplicateValue:
+def duplicate(details: Mapping[str, Any]) -> ServiceError:
     """The error of a unique index, of which MongoDB's account names the fields but also the value."""
-    return DuplicateValue(*details.get("keyPattern", {"_id": 1}))
+    fields = details.get("keyPattern", {"_id": 1})
+    return UsernameTaken() if "username_key" in fields else DuplicateValue(*fields)
 
 
 def write_error(details: Mapping[str, Any]) -> ServiceError:

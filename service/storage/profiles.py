@@ -10,6 +10,7 @@ from bson import ObjectId
 from service.bounds import MAX_USER_BYTES
 from service.errors import ServiceError
 from service.schema.file_urls import named_file
+from service.schema.user_names import FIELD, key_of
 from service.schema.values import now
 from service.schema.versions import Versions
 from service.storage.authors import BY, write_author
@@ -130,6 +131,7 @@ def _changes(data: Mapping[str, Any], files: Mapping[str, str]) -> Document:
         BY: write_author(),
         **{f"data.{name}": value for name, value in data.items()},
         **{f"files.{name}": file for name, file in files.items()},
+        **({"username_key": key_of(data)} if FIELD in data else {}),
     }
     return {"$set": values, "$inc": {"version": 1}}
 

@@ -12,6 +12,7 @@ import bson
 
 from service.bounds import MAX_USER_BYTES
 from service.errors import ServiceError, TooLarge
+from service.schema.user_names import fold_name, key_of
 from service.schema.values import now
 from service.storage.account_states import (
     FACTOR_FIELDS,
@@ -162,6 +163,13 @@ class Users:
     async def find_credentials(self, email: str) -> Credentials | None:
         return await self._find_credentials({"email": email})
 
+    async def find_named_credentials(self, username: str) -> Credentials | None:
+        """By the fold of the name; while names need not be unique, of no user."""
+        return await self._find_credentials({"username_key": fold_name(username)})
+
+    async def has_username(self, username: str) -> bool:
+        return await self._records.find({"username_key": fold_name(username)}, {"_id": 1}) is not None
+
     async def find_own_credentials(self, user_id: str) -> Credentials | None:
         return await self._find_credentials({"_id": user_id})
 
@@ -255,6 +263,7 @@ class Users:
             **_way_in(new),
             "data": data,
             "files": files,
+            **({"username_key": key} if (key := key_of(data)) is not None else {}),
             "created_at": new.created_at,
             "updated_at": new.created_at,
             "token_version": FIRST_VERSION,

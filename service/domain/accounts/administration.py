@@ -13,6 +13,7 @@ from service.domain.accounts.own_factors import NOTICE
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.profile import RESERVED, check_profile
+from service.domain.accounts.user_names import list_name_faults
 from service.domain.limits.policies import MAILS_OF_PROJECT
 from service.domain.mail_flows.purposes import Purpose, choose_redirect
 from service.domain.profiles.profiles import ProfileDraft
@@ -65,6 +66,7 @@ async def create_user(accounts: Accounts, project: Project, draft: UserDraft) ->
     Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded if the project reached its mails of the day.
     """
     violations = _check_password(project, draft.password, draft.email)
+    violations += list_name_faults(project.settings, draft.data, ("body", "data"), is_new=True)
     _check(draft.data, {"claims": draft.state.claims, "roles": draft.state.roles}, violations)
     judged = await accounts.profiles.accept(project, ProfileDraft(draft.data))
     # A text that is no hash matches no password; the specification keeps the address there for users of a provider.
@@ -109,7 +111,8 @@ async def change_user(accounts: Accounts, project: Project, user_id: str, change
 
     Raises UserNotFound, Invalid, EmailInUse, TooLarge.
     """
-    _check(change.data or {}, {"claims": change.claims or {}, "roles": change.roles or ()}, [])
+    faults = list_name_faults(project.settings, change.data or {}, ("body", "data"), is_new=False)
+    _check(change.data or {}, {"claims": change.claims or {}, "roles": change.roles or ()}, faults)
     judged = await accounts.profiles.accept(project, ProfileDraft(change.data or {}, user_id=user_id))
 
     def decide(data: Mapping[str, Any], account: Account) -> AccountChange:

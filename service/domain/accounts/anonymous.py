@@ -12,12 +12,14 @@ from service.domain.accounts import Accounts
 from service.domain.accounts.administration import NAMES
 from service.domain.accounts.changes import SERVER
 from service.domain.accounts.profile import check_profile, list_not_writable, refuse_wrapped
+from service.domain.accounts.user_names import list_name_faults
 from service.domain.accounts.users import OpenedSession, sign_in
 from service.domain.profiles.profiles import ProfileDraft
 from service.domain.projects import Foundation
 from service.domain.projects.every import for_each_id, raise_first
 from service.domain.sessions.sessions import ANONYMOUS, Client
 from service.errors import AnonymousOff, DuplicateValue, Invalid, Unavailable, UserNotFound
+from service.schema.user_names import FIELD
 from service.schema.values import now
 from service.storage.unused_users import find_unused, is_unused
 from service.storage.users import NewUser, day_of
@@ -34,6 +36,8 @@ async def sign_up_anonymously(
     if project.settings.anonymous == "off":
         raise AnonymousOff
     faults = [*check_profile(data, reserved=NAMES), *refuse_wrapped(data, "into the body itself")]
+    # A name is required of users with an account.
+    faults += list_name_faults(project.settings, data, is_new=FIELD in data)
     if isinstance(caller, PublishableKeyCaller):
         faults += await list_not_writable(accounts, project, data)
     if faults:

@@ -7,6 +7,7 @@ from typing import Any
 from service.domain.access.caller import UserCaller
 from service.domain.access.control import USERS
 from service.domain.accounts import Accounts
+from service.domain.accounts.user_names import list_name_faults
 from service.domain.files.files import Submission
 from service.domain.files.intake import USER_FIELDS, UserFields
 from service.domain.files.protection import FileProtection
@@ -39,6 +40,7 @@ async def check_update(
     """
     data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
     violations = check_profile(data, reserved=(*RESERVED, "password"))
+    violations += list_name_faults(caller.project.settings, data, is_new=False)
     violations += await list_not_writable(accounts, caller.project, data)
     violations += await _refuse_new_data(accounts, caller, data)
     if "id" in fields and fields["id"] != caller.user_id:
@@ -67,7 +69,11 @@ async def change_profile(
     rules leave to servers.
     """
     fields = submission.fields or {}
-    if not by_server and (violations := await list_not_writable(accounts, caller.project, submission.urls)):
+    # A file is no name.
+    violations = list_name_faults(caller.project.settings, submission.urls, is_new=False)
+    if not by_server:
+        violations += await list_not_writable(accounts, caller.project, submission.urls)
+    if violations:
         raise Invalid(violations)
     email = _comparable(fields["email"]) if "email" in fields else None
     judged = submission.checked or await accounts.profiles.accept(

@@ -13,6 +13,7 @@ from service.domain.access.caller import KeyCaller, PublishableKeyCaller
 from service.domain.accounts import Accounts
 from service.domain.accounts.password_rules import check_length, check_password
 from service.domain.accounts.profile import RESERVED, check_profile, list_not_writable, refuse_wrapped, sign_files
+from service.domain.accounts.user_names import list_name_faults
 from service.domain.files.files import Submission
 from service.domain.idempotency import Keep
 from service.domain.mail_flows.codes import MISTAKES, name_account, uncount
@@ -26,10 +27,12 @@ from service.errors import (
     EmailTaken,
     IdempotencyKeyUsed,
     Invalid,
+    UsernameTaken,
     UserNotFound,
     WrongCredentials,
     WrongPassword,
 )
+from service.schema.user_names import FIELD, fold_name
 from service.schema.values import check_data
 from service.storage.account_states import NEW_ACCOUNT, AccountState
 from service.storage.databases import ProjectDatabase
@@ -66,10 +69,11 @@ class OpenedSession:
 async def check_signup(
     accounts: Accounts, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]
 ) -> NewAccount:
-    """The account, which `sign_up` can store; `email` is normalized. Raises EmailTaken, Invalid."""
+    """The account, which `sign_up` can store; `email` is normalized. Raises EmailTaken, UsernameTaken, Invalid."""
     project = caller.project
     violations = check_password(password, project.settings, project.name, email)
     faults = [*check_profile(data, reserved=RESERVED), *refuse_wrapped(data, "beside email and password")]
+    faults += list_name_faults(project.settings, data, is_new=True)
     if isinstance(caller, PublishableKeyCaller):
         faults += await list_not_writable(accounts, project, data)
     if faults:
@@ -82,6 +86,8 @@ async def check_signup(
     # The unique index decides; this only saves the hash where the answer is known already.
     if not project.settings.hides_accounts and await project.users.has_email(email):
         raise EmailTaken
+    if project.settings.usernames != "off" and FIELD in data and await project.users.has_username(data[FIELD]):
+        raise UsernameTaken
     return NewAccount(email, password, profile)
 
 
@@ -135,17 +141,26 @@ async def open_first(accounts: Accounts, project: Project, user_id: str, client:
 
 async def _check_files(accounts: Accounts, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
     """Checks the fields that files add to a profile that is valid without them. Raises Invalid."""
-    violations = check_data(data)
+    violations = [*check_data(data), *list_name_faults(caller.project.settings, urls, is_new=False)]
     if isinstance(caller, PublishableKeyCaller):
         violations += await list_not_writable(accounts, caller.project, urls)
     if violations:
         raise Invalid(violations)
 
 
-async def log_in(accounts: Accounts, project: Project, email: str, password: str, client: Client) -> OpenedSession:
+@dataclass(frozen=True, slots=True)
+class LoginAttempt:
+    """A password, with the address, which is normalized, or with the name of the user."""
+
+    password: str = field(repr=False)
+    email: str = ""
+    username: str | None = None
+
+
+async def log_in(accounts: Accounts, project: Project, login: LoginAttempt, client: Client) -> OpenedSession:
     """Raises UserNotFound, WrongCredentials, LimitExceeded, AccountDisabled, EmailNotVerified, Busy."""
-    async with _end_alike(project), count_guess(accounts.flows, project, email):
-        credentials = await project.users.find_credentials(email)
+    password = login.password
+    async with _end_alike(project), _find_and_count(accounts, project, login) as credentials:
         if credentials is None and not project.settings.hides_accounts:
             raise UserNotFound
         # Without an account the check takes as long as a wrong password.
@@ -161,6 +176,21 @@ async def log_in(accounts: Accounts, project: Project, email: str, password: str
     if accounts.passwords.is_outdated(credentials.password):
         await _adopt(accounts, project, credentials, password)
     return await sign_in(accounts, project, credentials.user, client, credentials.state)
+
+
+@asynccontextmanager
+async def _find_and_count(
+    accounts: Accounts, project: Project, login: LoginAttempt
+) -> AsyncIterator[Credentials | None]:
+    """The account of a login. Wrong passwords count for the account, whether the login has its address or its name."""
+    if login.username is None:
+        async with count_guess(accounts.flows, project, login.email):
+            yield await project.users.find_credentials(login.email)
+        return
+    credentials = await project.users.find_named_credentials(login.username)
+    name = credentials.user.name if credentials is not None else fold_name(login.username)
+    async with count_guess(accounts.flows, project, name):
+        yield credentials
 
 
 async def _adopt(accounts: Accounts, project: Project, credentials: Credentials, password: str) -> None:

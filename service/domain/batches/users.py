@@ -9,10 +9,12 @@ from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCal
 from service.domain.accounts import Accounts
 from service.domain.accounts.directory import find_user, show_user
 from service.domain.accounts.profile import RESERVED, check_profile
+from service.domain.accounts.user_names import list_name_faults
 from service.domain.batches.steps import Done, Step
 from service.domain.documents.changes import ATTEMPTS
 from service.domain.documents.writes import CHANGED, Get, Update, check_record
 from service.domain.profiles.profiles import ProfileDraft
+from service.domain.projects.lookup import Project
 from service.domain.steps import run_in_steps
 from service.errors import (
     Forbidden,
@@ -57,7 +59,7 @@ async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, da
         if isinstance(caller, UserCaller) and not caller.is_in_force(user):
             raise InvalidToken
         await check_record(database, record, asked.precondition.versions, where)
-        data = await _change_data(database, user, asked.change)
+        data = await _change_data(bound.project, user, asked.change)
         judged = await accounts.profiles.accept(bound.project, ProfileDraft(data, user_id=user.id))
         write = partial(_write, database, user)
         if (changed := await accounts.profiles.store(bound.project, judged, write)) is not None:
@@ -67,7 +69,7 @@ async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, da
 
 
 async def _write(database: ProjectDatabase, user: StoredUser, data: Mapping[str, Any]) -> StoredUser | None:
-    return await update_profile(database, ProfileUpdate(user.id, user.version, data, None, (user.revision,)))
+    return await update_profile(database, ProfileUpdate(user.id, user.version, data, revisions=(user.revision,)))
 
 
 async def read_user_again(accounts: Accounts, caller: ProjectCaller, step: Step, user_id: str) -> Row:
@@ -121,8 +123,9 @@ async def _check_names(accounts: Accounts, caller: ProjectCaller, change: SetFie
         raise Invalid(violations)
 
 
-async def _change_data(database: ProjectDatabase, user: StoredUser, change: SetFields) -> dict[str, Any]:
+async def _change_data(project: Project, user: StoredUser, change: SetFields) -> dict[str, Any]:
     """The fields of `data` that are set. Raises Invalid."""
+    database = project.database
     before = {**user.data, **change.data}
     image, violations = await run_in_steps(database, apply_operations(before, change.operations))
     names = dict.fromkeys((*change.data, *(operation.field for operation in change.operations)))
@@ -130,6 +133,8 @@ async def _change_data(database: ProjectDatabase, user: StoredUser, change: SetF
         Violation(("body", "data", name), "This field holds a file, which PUT /auth-collections/user replaces", "file")
         for name in names.keys() & database.file_urls.names(user.data).keys()
     ]
+    changed = {name: image[name] for name in names if name in image}
+    violations += list_name_faults(project.settings, changed, ("body", "data"), is_new=False)
     if violations:
         raise Invalid(violations)
-    return {name: image[name] for name in names if name in image}
+    return changed

@@ -25,7 +25,7 @@ from service.domain.portable.rewriting import OtherId, Rewriting, raise_versions
 from service.domain.portable.verifying import check_content, check_maker, is_ours
 from service.domain.projects.admin import check_project
 from service.domain.projects.keys import ProjectKeys
-from service.domain.projects.setting_changes import keep_images_of_settings, needs_images
+from service.domain.projects.setting_changes import keep_images_of_settings, keep_names_of_users, needs_images
 from service.errors import BackupDamaged, BackupTooNew, ConfigurationError, Conflict, RestoreInvalid, ServiceError
 from service.storage.client import ClientSession
 from service.storage.migrations import PROJECT_MIGRATIONS
@@ -97,6 +97,8 @@ async def restore_project(
         await portable.migrations.complete(database, backup.manifest.project_version)
         if needs_images((found := portable.projects.opened(project.record)).settings):
             await keep_images_of_settings(found)
+        if found.settings.usernames != "off":
+            await keep_names_of_users(found)
         restored = Restored(project_id, needs, backup.manifest.left_out, filled.rejected, project.new_keys)
         act = _describe(action, project, backup, filled)
 

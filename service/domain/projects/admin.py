@@ -14,7 +14,13 @@ from service.domain.projects.keys import PUBLISHABLE, SECRET, ProjectKeys, new_k
 from service.domain.projects.lookup import PROJECT_ID, Project, Projects
 from service.domain.projects.readiness import Canary
 from service.domain.projects.secrets import SecretBox
-from service.domain.projects.setting_changes import SettingChanges, check_needs, keep_images_of_settings, needs_images
+from service.domain.projects.setting_changes import (
+    SettingChanges,
+    check_needs,
+    keep_images_of_settings,
+    keep_names_of_users,
+    needs_images,
+)
 from service.domain.projects.settings import SECRET_SETTINGS, read_project_settings, stored
 from service.domain.projects.signing_keys import new_signing_key
 from service.errors import InvalidConfiguration, ProjectNotFound
@@ -95,6 +101,8 @@ class ProjectAdmin:
         await self._migrations.begin_project(project.database)
         if needs_images(project.settings):
             await keep_images_of_settings(project)
+        if project.settings.usernames != "off":
+            await keep_names_of_users(project)
         if fill is not None:
             await fill(project)
         secret, publishable = new_key(project_id, SECRET, "default"), new_key(project_id, PUBLISHABLE, "default")

@@ -12,13 +12,14 @@ from service.domain.projects.lookup import Project, Projects
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.setting_forms import NEEDS, settings_schema
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
-from service.errors import InvalidConfiguration, ProjectNotFound, VersionConflict, Violation
+from service.errors import InvalidConfiguration, ProjectNotFound, UsernameTaken, VersionConflict, Violation
 from service.query.shapes import USERS
 from service.schema.event_patterns import wants_kind
 from service.schema.versions import Versions, is_one_of, version_tag
 from service.storage.client import ClientSession, Document
 from service.storage.images import keep_images
 from service.storage.projects import ProjectStore
+from service.storage.user_names import find_name_clashes, keep_names_unique
 from service.storage.wanted_images import keep_images_of_feed
 
 # Settings that owners and commands change, because they decide what a project costs the deployment.
@@ -88,6 +89,8 @@ class SettingChanges:
         InvalidConfiguration, VersionConflict where the version is none of `if_match`, ProjectNotFound.
         """
         values = {**values, "TIER": values["TIER"] or self._default_tier} if "TIER" in values else values
+        if "USERNAMES" in values:
+            await self._prepare_names(project_id, values, dry_run=dry_run)
         outcomes = list[SettingsChange]()
 
         async def decide(session: ClientSession, record: Document) -> Document | None:
@@ -106,11 +109,29 @@ class SettingChanges:
             update = self._update(project_id, stored(before), stored(after))
             return {**update, "$set": {**update.get("$set", {}), "settings_version": shown.version}}
 
-        await self._store.change(project_id, decide)
-        self._projects.forget_all()
+        try:
+            await self._store.change(project_id, decide)
+        finally:
+            self._projects.forget_all()
+            # After a refusal the index goes, too.
+            if "USERNAMES" in values and not dry_run:
+                await keep_names_of_users(await self._projects.by_id(project_id))
         if not OF_IMAGES.isdisjoint(values) and not dry_run:
             await keep_images_of_settings(await self._projects.by_id(project_id))
         return outcomes[-1]
+
+    async def _prepare_names(self, project_id: str, values: Mapping[str, Any], *, dry_run: bool) -> None:
+        """Makes the names of users unique, before the setting says that they are. Raises InvalidConfiguration."""
+        project = await self._projects.by_id(project_id)
+        if merge_settings(project.settings, values).usernames == "off":
+            return
+        if clashes := await find_name_clashes(project.database):
+            raise _describe_clashes(clashes)
+        if not dry_run:
+            try:
+                await keep_names_unique(project.database, enabled=True)
+            except UsernameTaken:
+                raise _describe_clashes(await find_name_clashes(project.database)) from None
 
     def _update(self, project_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Document:
         """The update of the record: settings that are equal stay as they are, sealed ones too."""
@@ -140,6 +161,16 @@ async def keep_images_of_settings(project: Project) -> None:
     users = settings.realtime_users or wants_kind(patterns, "users")
     await keep_images(project.database, USERS.collection, enabled=users)
     await keep_images_of_feed(project.database, patterns)
+
+
+async def keep_names_of_users(project: Project) -> None:
+    """Lets MongoDB keep the names of users unique while they sign in with them."""
+    await keep_names_unique(project.database, enabled=project.settings.usernames != "off")
+
+
+def _describe_clashes(names: Sequence[str]) -> InvalidConfiguration:
+    shown = ", ".join(names)
+    return InvalidConfiguration.one((*BODY, "USERNAMES"), f"USERNAMES: several users have the same name: {shown}")
 
 
 def merge_settings(before: ProjectSettings, values: Mapping[str, Any]) -> ProjectSettings:

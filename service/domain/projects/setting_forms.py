@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, SettingForm]] = {
         "EMAIL_VERIFICATION": SettingForm("Proof of the address"),
         "PRIVATE_ACCOUNTS": SettingForm("Hide which addresses have accounts", needs={"EMAIL_VERIFICATION": "required"}),
     },
+    "User names": {"USERNAMES": SettingForm("Sign-in by a user name")},
     "Anonymous users": {
         "ANONYMOUS": SettingForm("Users without an address"),
         "ANONYMOUS_LIMIT": SettingForm("Anonymous signups from one address", AN_HOUR, NO_LIMIT),

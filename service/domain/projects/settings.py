@@ -189,6 +189,8 @@ class ProjectSettings(BaseModel):
     """`optional`: a signup is mailed a code to prove the address; `required`: without proof no sign-in by password
     succeeds.
     """
+    usernames: Literal["off", "optional", "required"] = "off"
+    """User names in `data.username`, which are unique and sign in as addresses do; `required`: a new user must have one."""
     anonymous: Literal["off", "on"] = "off"
     """`on`: pages can sign up users without an address, who can get an account later."""
     anonymous_limit: Limit = 30

@@ -1,6 +1,7 @@
 """Sign-ins through an identity provider: decides if they succeed, and as which user, and acts on the decision."""
 
 import math
+import secrets
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,15 +17,16 @@ from service.domain.accounts.emails import normalize_email
 from service.domain.profiles.profiles import ProfileDraft
 from service.domain.projects.lookup import Project
 from service.domain.projects.providers import DEFAULT
-from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
+from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable, UsernameTaken
 from service.providers import ProviderProfile, Registration
 from service.schema.strict_json import INT64_MAX, INT64_MIN
+from service.schema.user_names import is_name
 from service.schema.values import now
 from service.storage.account_states import AccountState
 from service.storage.accounts import Account, AccountChange
 from service.storage.identities import ExistingUser, Identities
 from service.storage.ids import new_id
-from service.storage.users import Identity, NewUser
+from service.storage.users import Identity, NewUser, StoredUser
 
 # The second look finds a user created by a faster request; a third is for a user that was deleted in between.
 ATTEMPTS = 3
@@ -32,6 +34,8 @@ NOTICE = "password_changed"
 MAX_TEXT = 2_048
 MAX_USERNAME = 64
 ID_LETTERS = 8
+# Characters of a name that is unique, with room for a number.
+MAX_NUMBERED = 24
 # Characters that are read of a longer name.
 MAX_READ = 256
 # Without these an apostrophe would part a word in two: "o_neill".
@@ -189,14 +193,30 @@ async def _create(
     """A provider knows no schema of profiles: what does not fit is left out."""
     id_ = new_id()
     # The specification keeps the e-mail as `password`: it is no hash, so login refuses every password.
-    data = {"username": username(new.name, id_), **keep_claims(new.claims, kept_claims)}
+    name = username(new.name, id_)
+    if project.settings.usernames != "off":
+        name = name[:MAX_NUMBERED] if is_name(name[:MAX_NUMBERED]) else id_[:ID_LETTERS]
+    data = {"username": name, **keep_claims(new.claims, kept_claims)}
     state = AccountState(email_verified=True, email_asserted=True)
     user = NewUser(new.email, new.email, data, id_, identity, state=state)
-    judged = await accounts.profiles.accept(project, ProfileDraft(data, drops=True))
-    stored = await accounts.profiles.store(
+    for _ in range(ATTEMPTS):
+        with suppress(UsernameTaken):
+            stored = await _store(accounts, project, user)
+            return ExistingUser(stored.id, new.oauth_id, stored.version)
+        user = replace(user, data={**user.data, "username": number_name(name)})
+    raise Unavailable
+
+
+async def _store(accounts: Accounts, project: Project, user: NewUser) -> StoredUser:
+    judged = await accounts.profiles.accept(project, ProfileDraft(user.data, drops=True))
+    return await accounts.profiles.store(
         project, judged, lambda fitting: project.users.insert(replace(user, data=fitting))
     )
-    return ExistingUser(stored.id, new.oauth_id, stored.version)
+
+
+def number_name(name: str) -> str:
+    """The name with a number, for that of another user."""
+    return f"{name}_{secrets.randbelow(1_000_000)}"
 
 
 def keep_claims(claims: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, Any]:

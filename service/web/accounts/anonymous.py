@@ -10,7 +10,7 @@ from service.domain.accounts.anonymous import sign_up_anonymously
 from service.domain.confirmations.upgrades import Upgrade, upgrade
 from service.domain.limits.policies import ANONYMOUS_SIGNUP, SIGNUP
 from service.domain.mail_flows.purposes import Ticket
-from service.errors import AnonymousOff, Busy, CaptchaFailed, EmailTaken, NotAnonymous
+from service.errors import AnonymousOff, Busy, CaptchaFailed, EmailTaken, NotAnonymous, UsernameTaken
 from service.services import Services
 from service.web.accounts.bodies import UNWRAPPED, SignedIn, without
 from service.web.accounts.views import (
@@ -60,7 +60,7 @@ class UpgradeForm(BaseModel):
     "ANONYMOUS_DAYS is deleted.",
     body={"a cart": {"cart": ["a1"]}},
     answer=Success("The new user, with a token", {"anonymous": {**EXAMPLE_SIGNED_IN, "user": EXAMPLE_ANONYMOUS}}),
-    errors=(CaptchaFailed, AnonymousOff),
+    errors=(CaptchaFailed, AnonymousOff, UsernameTaken),
 )
 async def signup_anonymous(
     request: RequestWith[AnonymousSignup], caller: KeyCaller, services: Services

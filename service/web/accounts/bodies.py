@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType, TypedDict
 
 from service.bounds import MAX_CLAIMS_BYTES, MAX_FILE_BYTES, MAX_FILES
 from service.domain.accounts.profile import RESERVED
 from service.domain.files.types import FILE_TYPES
 from service.rules.ruleset import ROLE
+from service.schema.user_names import MAX_SIGNING_NAME
 from service.web.auth.captcha import CaptchaToken
 from service.web.auth.grant import Granted
 from service.web.http.emails import Email, EmailText
@@ -40,10 +42,28 @@ class Signup(BaseModel):
     password: NewPassword
 
 
-class Login(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
+def _require_one(email: str | None, info: ValidationInfo) -> str | None:
+    """Raises PydanticCustomError unless the body has either an address or a name."""
+    has_name = info.data.get("username") is not None
+    if email is None and not has_name:
+        raise PydanticCustomError("missing", "Field required")
+    if email is not None and has_name:
+        raise PydanticCustomError("value_error", "Give either email or username")
+    return email
 
-    email: Email
+
+class Login(BaseModel):
+    """A password, and the user's address; or the user's name, where the project has them (USERNAMES)."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        json_schema_extra={"oneOf": [{"required": ["email"]}, {"required": ["username"]}]},
+    )
+
+    # The check of the address looks at the name, which is read first.
+    username: Annotated[str, Field(min_length=1, max_length=MAX_SIGNING_NAME)] | None = None
+    email: Annotated[Email | None, AfterValidator(_require_one)] = Field(default=None, validate_default=True)
     password: Password
     captcha_token: CaptchaToken | None = None
 

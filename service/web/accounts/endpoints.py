@@ -20,6 +20,7 @@ from service.errors import (
     StepUpRequired,
     Unavailable,
     UploadLost,
+    UsernameTaken,
     UserNotFound,
     VersionConflict,
     WrongCredentials,
@@ -75,7 +76,8 @@ of_user = partial(endpoint, credential=Credential.USER_TOKEN, policy=AUTH, tag=T
     credential=Credential.ANY_KEY,
     policy=LOGIN,
     tag=Tag.ACCOUNTS,
-    body={"a user": EXAMPLE_LOGIN},
+    description="By the address; or by the name of the user, where the project's USERNAMES are on.",
+    body={"a user": EXAMPLE_LOGIN, "a name": {"username": "ann", "password": EXAMPLE_LOGIN["password"]}},
     answer=SIGNED_IN,
     errors=(CaptchaFailed, WrongCredentials, UserNotFound, *SECOND_FACTORS, AccountDisabled, EmailNotVerified, Busy),
 )
@@ -83,9 +85,13 @@ async def login(request: RequestWith[Login], caller: KeyCaller, services: Servic
     """Authenticate a user."""
     form = await read_form(request)
     await require_captcha(request, caller, services, "login", form.captcha_token)
-    client = read_client(request, services)
+    if form.username is not None and caller.project.settings.usernames == "off":
+        raise Invalid.one(
+            ("body", "username"), "This project has no user names; log in by email", type_="extra_forbidden"
+        )
+    wanted = users.LoginAttempt(form.password, form.email or "", form.username)
     return Json(
-        signed_in_view(await users.log_in(services.accounts, caller.project, form.email, form.password, client))
+        signed_in_view(await users.log_in(services.accounts, caller.project, wanted, read_client(request, services)))
     )
 
 
@@ -109,7 +115,7 @@ async def read_profile(request: Request, caller: UserCaller, services: Services)
     parameters=(IF_MATCH,),
     body={"two fields": {"name": "Ann B.", "age": 34}},
     answer=Success("The user afterwards", EXAMPLE_PROFILE, ETAG),
-    errors=(UploadLost, ErrorExample(VersionConflict, '"v18"')),
+    errors=(UsernameTaken, UploadLost, ErrorExample(VersionConflict, '"v18"')),
 )
 async def update_profile(
     request: RequestWith[ProfileChanges | ProfileForm], caller: UserCaller, services: Services

@@ -25,6 +25,7 @@ from service.errors import (
     Invalid,
     UnsupportedMedia,
     UploadLost,
+    UsernameTaken,
     Violation,
 )
 from service.schema.values import read_time
@@ -62,7 +63,7 @@ SignupAnswer = Created[SignedIn] | Accepted[FlowView]
         Success("The new user, with a token", SIGNED_IN.examples),
         Success("The address must be proven first: what the code of the mail is good with", FLOW.examples),
     ),
-    errors=(CaptchaFailed, EmailTaken, IdempotencyKeyUsed, ENROLMENT_REQUIRED, Busy, UploadLost),
+    errors=(CaptchaFailed, EmailTaken, UsernameTaken, IdempotencyKeyUsed, ENROLMENT_REQUIRED, Busy, UploadLost),
 )
 async def signup(request: RequestWith[Signup | SignupForm], caller: KeyCaller, services: Services) -> SignupAnswer:
     """Register a user."""

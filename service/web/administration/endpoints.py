@@ -8,7 +8,7 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.accounts import administration, handed_links
 from service.domain.limits.policies import AUTH
 from service.domain.permissions import Access
-from service.errors import Busy, EmailInUse, LimitExceeded, UserNotFound
+from service.errors import Busy, EmailInUse, LimitExceeded, UsernameTaken, UserNotFound
 from service.services import Services
 from service.web.accounts.bodies import UserRecord
 from service.web.accounts.views import EXAMPLE_LOGIN, EXAMPLE_RECORD, record_view
@@ -48,7 +48,7 @@ of_user = partial(by_server, errors=(UserNotFound,))
     description="Nobody is signed in by this, and a taken address is a 409.",
     body={"a user": EXAMPLE_NEW, "an invitation": {"email": "bob@example.com", "invite": True}},
     answer=Success("The new user", RECORD),
-    errors=(EmailInUse, LimitExceeded, Busy),
+    errors=(EmailInUse, UsernameTaken, LimitExceeded, Busy),
 )
 async def create_user(
     request: RequestWith[NewUserForm], caller: SecretKeyCaller, services: Services
@@ -68,7 +68,7 @@ async def create_user(
         "disable": {"disabled": True},
     },
     answer=Success("The user afterwards", RECORD),
-    errors=(UserNotFound, EmailInUse),
+    errors=(UserNotFound, EmailInUse, UsernameTaken),
 )
 async def change_user(
     request: RequestWith[UserChangeForm], caller: SecretKeyCaller, services: Services

@@ -170,5 +170,6 @@ class SignInMethodsView(TypedDict):
     email: Annotated[bool, Field(description="By a code or a link of a mail")]
     passkey: bool
     providers: list[ProviderView]
+    usernames: Annotated[bool, Field(description="A login by the name of the user")]
     anonymous: Annotated[bool, Field(description="As a user without an address")]
     captcha: NotRequired[Annotated[CaptchaView, Field(description="Where the project asks for one")]]

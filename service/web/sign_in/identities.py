@@ -145,6 +145,7 @@ async def remove_identity(request: Request, caller: UserCaller, services: Servic
                 "password": True,
                 "email": True,
                 "passkey": False,
+                "usernames": False,
                 "anonymous": False,
                 "providers": [{"id": "google", "name": "Google"}],
             }
@@ -163,6 +164,7 @@ async def sign_in_methods(
         "password": True,
         "email": True,
         "passkey": settings.webauthn_rp_id is not None,
+        "usernames": settings.usernames != "off",
         "anonymous": settings.anonymous == "on",
         "providers": [{"id": id_, "name": name} for id_, name in providers.items()],
     }

@@ -1,6 +1,7 @@
 """Linking by hand, and what a page asks for its buttons."""
 
 import asyncio
+import re
 import time
 from datetime import UTC, datetime
 
@@ -289,7 +290,7 @@ async def test_an_account_takes_its_identities_along(two: Providers) -> None:
 
 
 async def test_a_page_learns_which_buttons_to_show(two: Providers, site_settings: dict[str, str]) -> None:
-    usual = {"password": True, "email": True, "passkey": False, "anonymous": False}
+    usual = {"password": True, "email": True, "passkey": False, "usernames": False, "anonymous": False}
     staff, club = {"id": "staff", "name": "staff"}, {"id": "club", "name": "club"}
     await two.set("google")
     await two.set("apple")
@@ -332,3 +333,11 @@ async def test_j17_a_provider_gives_an_anonymous_user_an_account(two: Providers,
     assert (named.status_code, named.json()["code"]) == (409, "email_already_registered")
     profile = (await second.ask("GET", "/auth-collections/user")).json()
     assert (profile["email"], profile["data"]) == (None, {"cart": ["a1"]})
+
+
+async def test_j23_a_taken_name_of_a_provider_gets_a_number(two: Providers, services: Services) -> None:
+    await services.base.setting_changes.change(two.api.project.id, {"USERNAMES": "required"})
+    await two.api.signup(username="Ada_Lovelace")
+    ada = await come_by(two, "staff", "ada")
+    (made,) = [user for user in two.users() if user["_id"] == ada.id]
+    assert re.fullmatch(r"ada_lovelace_\d{1,6}", made["data"]["username"])

@@ -33,6 +33,8 @@ async def test_a_new_user_is_stored_as_specified(site: Site) -> None:
         "oauth_id": "sub-ada",
         "identities": [{"issuer": site.provider.issuer(), "subject": "sub-ada"}],
         "data": {"username": "ada_lovelace"},
+        # The fold of the name, for projects with USERNAMES.
+        "username_key": "ada_lovelace",
         "files": {},
         "created_at": stored["created_at"],
         "updated_at": stored["created_at"],
