@@ -28,7 +28,7 @@ ServiceError
                            DigestMismatch 503, HistoryLost 503, StoreFull 507
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -525,19 +525,24 @@ class CollectionExists(Conflict):
 
 
 class DuplicateValue(Conflict):
-    """Another record has these values of fields that are unique, alone or together; `detail` names them.
+    """Another record has these values of fields that are unique, alone or together; `detail` names those not `hidden`.
 
     `fields` are the dotted paths of the index, as in `data.email`.
     """
 
     code = "duplicate_value"
 
-    def __init__(self, *fields: str) -> None:
+    def __init__(self, *fields: str, hidden: Collection[str] = ()) -> None:
         self.fields = fields
-        names = " and ".join(field.removeprefix("data.") for field in fields)
-        super().__init__(
-            f"Another record already has {'this value' if len(fields) == 1 else 'these values'} of {names}"
-        )
+        names = [name for field in fields if (name := field.removeprefix("data.")) not in hidden]
+        values = "these values" if len(names) > 1 else "this value"
+        super().__init__(f"Another record already has {' of '.join(filter(None, (values, ' and '.join(names))))}")
+
+    def without(self, hidden: Collection[str]) -> "DuplicateValue":
+        """The same for a reader from whom fields are hidden."""
+        error = DuplicateValue(*self.fields, hidden=hidden)
+        error.operation = self.operation
+        return error
 
     def is_of(self, name: str) -> bool:
         """True if the field `name` of `data` is unique by itself, and its value is taken."""

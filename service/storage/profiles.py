@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bson import ObjectId
@@ -24,7 +24,7 @@ from service.storage.users import PROFILE, StoredUser, encode_data, read_user
 
 @dataclass(frozen=True, slots=True)
 class ProfileUpdate:
-    """The fields of `data` to set, for as long as the user has this `version`, and this `email` unless it is None.
+    """The fields of `data` to set, for as long as the user has this `version`, and the values of `identity`.
 
     And as long as the session `sid` has not ended, and the record has one of `revisions`.
     """
@@ -32,7 +32,7 @@ class ProfileUpdate:
     user_id: str
     version: int
     data: Mapping[str, Any]
-    email: str | None = None
+    identity: Mapping[str, str | None] = field(default_factory=dict)
     revisions: Versions = None
     sid: str | None = None
 
@@ -117,11 +117,9 @@ async def _find_files(database: ProjectDatabase, record: Document) -> dict[str, 
 
 
 def _match(update: ProfileUpdate) -> Document:
-    match: Document = {"_id": update.user_id, "token_version": update.version}
+    match: Document = {"_id": update.user_id, "token_version": update.version, **update.identity}
     if update.sid is not None:
         match["ended.sid"] = {"$ne": update.sid}
-    if update.email is not None:
-        match["email"] = update.email
     return match if update.revisions is None else match | {"version": match_versions(update.revisions)}
 
 

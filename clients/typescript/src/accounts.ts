@@ -9,7 +9,7 @@ import type { CallOptions } from "./transport.js";
 export interface User<D> {
   id: Id<"users">;
   /** Present where the caller may read it: in one's own account, and for servers. An anonymous user has null. */
-  email: string;
+  email: string | null;
   anonymous?: boolean;
   data: D;
   created_at: Time;

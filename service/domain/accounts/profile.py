@@ -75,14 +75,14 @@ async def change_profile(
         violations += await list_not_writable(accounts, caller.project, submission.urls)
     if violations:
         raise Invalid(violations)
-    email = _comparable(fields["email"]) if "email" in fields else None
+    identity = {"email": _comparable(fields["email"])} if "email" in fields else {}
     judged = submission.checked or await accounts.profiles.accept(
         caller.project, ProfileDraft({}, user_id=caller.user_id)
     )
 
     async def write(data: Mapping[str, Any]) -> StoredUser | None:
         sent = {**data, **submission.urls}
-        update = ProfileUpdate(caller.user_id, caller.version, sent, email, revisions, caller.sid)
+        update = ProfileUpdate(caller.user_id, caller.version, sent, identity, revisions, caller.sid)
         return await update_profile(caller.project.database, update, submission.upload)
 
     user = await accounts.profiles.store(caller.project, judged, write)
@@ -108,9 +108,9 @@ async def _check_revision(accounts: Accounts, caller: UserCaller, revisions: Ver
             raise VersionConflict(version_tag(user.revision))
 
 
-def _comparable(email: Any) -> str:
-    """The text to compare with the stored address; anything but text equals none."""
-    return email.strip(" ").lower() if isinstance(email, str) else ""
+def _comparable(email: Any) -> str | None:
+    """The value to compare with the stored address. Null equals that of a user without one; other values equal none."""
+    return email.strip(" ").lower() if isinstance(email, str) else None if email is None else ""
 
 
 def _unchangeable(name: str) -> Violation:

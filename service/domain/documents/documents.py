@@ -1,6 +1,7 @@
 """The documents of declared collections: one class serves every caller, by what the caller's permissions allow."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +111,7 @@ class Documents:
         if all(target.collection.unique.isdisjoint(create.data) for create in creates):
             documents = await create_all(target, creates)
         else:
-            async with self.reader.engine.conflicts.count(self.reader.caller):
+            async with self._count_conflicts():
                 documents = await create_all(target, creates)
         await self._note_write()
         return [await self.view(document) for document in documents]
@@ -240,10 +241,19 @@ class Documents:
         if not unique or unique.isdisjoint(find_names(write)):
             document = await write_document(target, attempt, write)
         else:
-            async with self.reader.engine.conflicts.count(self.reader.caller):
+            async with self._count_conflicts():
                 document = await write_document(target, attempt, write)
         await self._note_write()
         return await self.view(document)
+
+    @asynccontextmanager
+    async def _count_conflicts(self) -> AsyncIterator[None]:
+        """Surrounds a write to a unique field. Raises LimitExceeded, and DuplicateValue with the names that are shown."""
+        try:
+            async with self.reader.engine.conflicts.count(self.reader.caller):
+                yield
+        except DuplicateValue as error:
+            raise error.without(self.reader.hidden_fields()) from None
 
     async def _note_write(self) -> None:
         reader = self.reader

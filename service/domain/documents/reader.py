@@ -202,8 +202,12 @@ class Reader:
 
     def readable_fields(self, fields: Fields) -> Fields:
         """The fields that the caller may read in some record."""
-        hidden = {name for name, tree in self.permissions.readable.items() if tree is False}
+        hidden = self.hidden_fields()
         return {name: field for name, field in fields.items() if name not in hidden} if hidden else fields
+
+    def hidden_fields(self) -> frozenset[str]:
+        """The names of fields that the caller may read in no record."""
+        return frozenset(name for name, tree in self.permissions.readable.items() if tree is False)
 
     def refusal(self) -> ServiceError:
         """The error of a write that the rules do not allow."""

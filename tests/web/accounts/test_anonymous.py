@@ -50,7 +50,8 @@ async def test_a_page_signs_up_a_user_without_an_address(api: Api) -> None:
     assert (record["anonymous"], "email" in record, "password" in record) == (True, False, False)
     profile = (await api.as_user(token, "GET", USER)).json()
     assert (profile["id"], profile["email"]) == (user["id"], None)
-    changed = await api.as_user(token, "PUT", USER, json={"cart": ["a1", "b2"]})
+    # The address may be sent back as it was read.
+    changed = await api.as_user(token, "PUT", USER, json={"cart": ["a1", "b2"], "email": None})
     assert changed.json()["data"] == {"cart": ["a1", "b2"]}
     active = (await api.request("POST", "/auth-collections/introspect", json={"token": token})).json()
     assert (active["active"], active["anonymous"], active["username"]) == (True, True, None)

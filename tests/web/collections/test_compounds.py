@@ -53,6 +53,26 @@ async def test_a_compound_is_unique_together_and_the_409_names_its_fields(api: A
     assert (await one(api, "GET", other)).json()["data"]["board_id"] == "c"
 
 
+async def test_a_409_names_only_fields_that_the_caller_may_read(api: Api) -> None:
+    schema = SCHEMA | {"code": {"type": "string", "unique": True}}
+    await declare_with(api, schema=schema, unique=OPTIONS["unique"])
+    hidden = {"user_id": {"read": False}, "code": {"read": False}}
+    rules = {"create": "anyone", "read": "anyone", "update": "anyone", "fields": hidden}
+    assert (await save(api, {"collections": {"things": rules}})).status_code == 200
+    other = await added(api, MEMBER | {"board_id": "c"})
+    await added(api, MEMBER | {"code": "x"})
+    path, key = "/api/collections/things/documents", {"x-api-key": api.publishable_key}
+
+    async def refuse(method: str, tail: str, data: dict[str, Any]) -> tuple[int, str, str]:
+        answer = await api.http.request(method, path + tail, headers=key, json={"data": data})
+        return answer.status_code, answer.json()["code"], answer.json()["detail"]
+
+    taken = "Another record already has this value"
+    assert await refuse("POST", "", MEMBER) == (409, "duplicate_value", f"{taken} of board_id")
+    assert await refuse("PATCH", f"/{other}", {"board_id": "b"}) == (409, "duplicate_value", f"{taken} of board_id")
+    assert await refuse("POST", "", {"code": "x"}) == (409, "duplicate_value", taken)
+
+
 async def test_of_many_who_create_a_member_at_once_one_succeeds(api: Api) -> None:
     await declare_with(api, unique=OPTIONS["unique"])
     answers = await asyncio.gather(*(add(api, MEMBER) for _ in range(RACERS)))
