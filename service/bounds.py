@@ -146,6 +146,16 @@ MAX_RANGE_BYTES = Bound(
 )
 MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")
 
+# Posts to URLs that a project names.
+MAX_OUTBOUND_URL = Bound(2_048, "characters of a URL that the service posts to", protects=MEMORY, past="refused")
+MAX_OUTBOUND_ANSWER = Bound(
+    65_536, "bytes read of the answer to a post", protects=MEMORY, past="the connection is closed"
+)
+MAX_OUTBOUND_SHOWN = Bound(1_024, "bytes kept of the answer to a post", protects=MONGODB, past="the rest is dropped")
+MAX_KEPT_NAMES = Bound(
+    1_000, "names whose addresses a worker keeps for posts", protects=MEMORY, past="the oldest is forgotten"
+)
+
 # Sign-ins through a provider.
 MAX_SIGN_INS = Bound(
     5, "sign-ins under way at one provider in a worker", protects="sign-ins elsewhere", past="503 busy"

@@ -49,6 +49,7 @@ from service.domain.trials import build_trials
 from service.domain.trials.trials import Trials
 from service.domain.views import Views
 from service.foundation import Foundation, build_foundation
+from service.outbound.fetching import Outbound
 from service.settings import Settings
 from service.storage.client import Client, connect
 from service.storage.counters import Counters
@@ -94,6 +95,7 @@ class Services:
     feed: Feed
     idempotency: Idempotency
     jobs: Jobs
+    outbound: Outbound
     web: WebSettings
 
     async def close(self) -> None:
@@ -112,10 +114,7 @@ class Services:
         self.accounts.passwords.close()
         self.collections.judge.close()
         self.contracts.close()
-        await self.sign_in.aclose()
-        await self.accounts.leaks.aclose()
-        await self.accounts.captcha.aclose()
-        await self.trials.aclose()
+        await self.outbound.aclose()
         await self.base.close()
 
 
@@ -123,14 +122,15 @@ def build_services(settings: Settings) -> Services:
     """One of each service, on a MongoDB that need not be there yet. Belongs to the event loop that uses it first."""
     base = build_foundation(settings)
     access, limits, journal = AccessControl(), Limits(Counters(base.databases)), Journal(base.projects)
+    outbound = Outbound()
     collections = build_collections(access, limits, base.audit)
     files = build_files(base, access, collections.catalogs, Lists(base.presence), window=settings.file_url_window)
     flows = build_flows(base, limits, smtp_url=_reveal(settings.smtp_url), mail_from=settings.mail_from)
     sessions, profiles = build_sessions(base, access, journal), build_profiles(base, collections)
-    accounts = build_accounts(base, sessions, flows, files.protection, profiles, _password_hashing(settings))
+    accounts = build_accounts(base, sessions, flows, files.protection, profiles, _password_hashing(settings), outbound)
     documents = build_documents(base, collections, files)
     operators = build_operators(base, limits, accounts.passwords, sessions, _operator_rules(settings))
-    sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
+    sign_in = build_sign_in(base, accounts, outbound, _provider_defaults(settings))
     realtime = build_realtime(base, files.protection, sessions, partial(_connect_feed, settings))
     feed = build_feed(base, collections.catalogs, partial(_connect_feed, settings), days=settings.feed_days)
     traffic = build_traffic(base, realtime.count_sockets, megabytes=settings.request_log_mb)
@@ -153,7 +153,7 @@ def build_services(settings: Settings) -> Services:
         sessions=sessions,
         accounts=accounts,
         sign_in=sign_in,
-        trials=build_trials(sign_in, flows, limits),
+        trials=build_trials(sign_in, flows, limits, outbound),
         traffic=traffic,
         operators=operators,
         views=Views(base.databases),
@@ -161,6 +161,7 @@ def build_services(settings: Settings) -> Services:
         feed=feed,
         idempotency=Idempotency(base.secret_box),
         jobs=build_jobs(base, limits, accounts, journal, operators.uses, traffic, build_runner(backups), feed.leader),
+        outbound=outbound,
         web=WebSettings(settings.trusted_proxies, _reveal(settings.metrics_token)),
     )
 

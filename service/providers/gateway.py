@@ -12,6 +12,7 @@ from functools import partial
 from joserfc.jwk import KeySet
 
 from service.errors import SignInFailed, Unavailable
+from service.outbound.fetching import FetchFailed, Outbound, until
 from service.providers.grant import (
     Exchange,
     FlowSecrets,
@@ -23,7 +24,6 @@ from service.providers.grant import (
 )
 from service.providers.odd_profiles import odd_oauth_profile, odd_profile
 from service.providers.openid import TENANT, TENANT_ID, USUAL, Tolerances, read_configuration, usable_keys
-from service.providers.outbound import FetchFailed, Outbound, until
 from service.providers.registration import NO_QUIRKS, Endpoints, Quirks, Registration
 
 MAX_ISSUERS = 256
@@ -104,10 +104,10 @@ def place_of(issuer: str) -> str:
 
 
 class Gateway:
-    """Holds the pooled client and the documents of the issuers. Give it the registration of each call."""
+    """Holds the documents of the issuers. Give it the registration of each call."""
 
-    def __init__(self, outbound: Outbound | None = None) -> None:
-        self._outbound = outbound or Outbound()
+    def __init__(self, outbound: Outbound) -> None:
+        self._outbound = outbound
         self._issuers: dict[tuple[str, tuple[str, ...]], Issuer] = {}
 
     def knows(self, registration: Registration) -> bool:
@@ -167,9 +167,6 @@ class Gateway:
         issuer = self._issuer(registration)
         keys = partial(issuer.keys, str(endpoints.jwks), deadline=deadline)
         return odd_profile(await exchange.claims(token, issuer.name, keys, accepted), None, registration)
-
-    async def aclose(self) -> None:
-        await self._outbound.aclose()
 
     def _deadline(self) -> float:
         """The time of the event loop at which all requests of one sign-in must have ended."""

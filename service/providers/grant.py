@@ -17,8 +17,8 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from joserfc.jwk import KeySet
 
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed
+from service.outbound.fetching import FetchFailed, Outbound
 from service.providers.openid import USUAL, Tolerances, UnknownKey, verify
-from service.providers.outbound import FetchFailed, Outbound
 from service.providers.registration import CLIENT_AUTH_METHODS, CLIENT_SECRET_POST, Endpoints, Registration
 from service.providers.signed_secrets import sign_secret
 

@@ -14,7 +14,7 @@ from joserfc.jwt import JWTClaimsRegistry
 
 from service.bounds import MAX_PROVIDER_KEYS
 from service.errors import SignInFailed
-from service.providers.outbound import FetchFailed
+from service.outbound.fetching import FetchFailed
 from service.providers.registration import CLIENT_SECRET_BASIC, Endpoints, is_allowed_url, is_loopback
 
 # Only asymmetric ones (RFC 8725 section 3.1): with `none` or a shared secret a token would prove nothing here.

@@ -2,9 +2,9 @@
 
 import asyncio
 
+from service.outbound.fetching import FetchFailed, Outbound
 from service.providers.gateway import WELL_KNOWN, place_of
 from service.providers.openid import read_configuration, usable_keys
-from service.providers.outbound import FetchFailed, Outbound
 from service.providers.registration import Endpoints, Registration, is_allowed_url, is_loopback
 from service.schema.outcomes import Trial
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from service.outbound.fetching import FetchFailed
 from service.providers.openid import read_configuration
-from service.providers.outbound import FetchFailed
 
 ISSUER = "https://accounts.example.com"
 DOCUMENT: dict[str, Any] = {

@@ -14,8 +14,8 @@ from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from faults.provider.answers import ANSWERS, SLOW_SECONDS
 from faults.provider.tokens import TWISTS
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed, Unavailable
+from service.outbound.fetching import Outbound
 from service.providers import AuthorizationResponse, Endpoints, FlowSecrets, Gateway, ProviderProfile, Registration
-from service.providers.outbound import Outbound
 
 CALLBACK = "http://127.0.0.1:9/callback"
 TOTAL_SECONDS = 1.0
@@ -23,9 +23,9 @@ TOTAL_SECONDS = 1.0
 
 @pytest_asyncio.fixture
 async def gateway() -> AsyncIterator[Gateway]:
-    gateway = Gateway(Outbound(total_seconds=TOTAL_SECONDS))
-    yield gateway
-    await gateway.aclose()
+    outbound = Outbound(total_seconds=TOTAL_SECONDS)
+    yield Gateway(outbound)
+    await outbound.aclose()
 
 
 def openid(idp: Provider, issuer: str = "standard", **changes: Any) -> Registration:

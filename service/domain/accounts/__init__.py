@@ -16,6 +16,7 @@ from service.domain.mail_flows.flows import Flows
 from service.domain.profiles.profiles import Profiles
 from service.domain.projects import Foundation
 from service.domain.sessions.sessions import Sessions
+from service.outbound.fetching import Outbound
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,12 @@ def build_accounts(
     protection: FileProtection,
     profiles: Profiles,
     hashing: PasswordHashing,
+    outbound: Outbound,
 ) -> Accounts:
     return Accounts(
         passwords=Passwords(hashing.bcrypt_cost, hashing.threads or os.cpu_count() or 1),
-        captcha=build_captcha(base),
-        leaks=LeakedPasswords(hashing.range_url),
+        captcha=build_captcha(base, outbound),
+        leaks=LeakedPasswords(hashing.range_url, outbound),
         passkeys=Passkeys(base.secret_box.derive_key(PURPOSE)),
         sessions=sessions,
         flows=flows,

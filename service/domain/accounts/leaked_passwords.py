@@ -14,7 +14,7 @@ from service.domain.cache import Cache
 from service.domain.projects.settings import ProjectSettings
 from service.errors import Invalid
 from service.observe.metrics import RANGE_QUESTIONS
-from service.providers.outbound import FetchFailed, Outbound
+from service.outbound.fetching import FetchFailed, Outbound
 
 log = structlog.get_logger()
 
@@ -29,9 +29,9 @@ LEAKED = "This password is in a published leak; choose another"
 class LeakedPasswords:
     """Asks the range service at `url`, a prefix that ends with a slash. Its answers are kept for an hour."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, outbound: Outbound) -> None:
         self.url = url
-        self._outbound = Outbound(connect_seconds=TOTAL_SECONDS, total_seconds=TOTAL_SECONDS)
+        self._outbound = outbound
         self._ranges: Cache[bytes] = Cache(MAX_RANGE_BYTES, KEPT_SECONDS, len)
 
     async def refuse(self, password: str, settings: ProjectSettings) -> None:
@@ -55,9 +55,6 @@ class LeakedPasswords:
         answer = await self._outbound.get_bytes(self.url + prefix, deadline=deadline, headers=HEADERS)
         RANGE_QUESTIONS.labels("answered").inc()
         return b"\n" + answer.upper()
-
-    async def aclose(self) -> None:
-        await self._outbound.aclose()
 
 
 def _count(found: bytes, suffix: bytes) -> int:

@@ -11,7 +11,7 @@ from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.errors import CaptchaFailed, CaptchaOff
 from service.observe.metrics import CAPTCHA_CHECKS
-from service.providers.outbound import FetchFailed, Outbound
+from service.outbound.fetching import FetchFailed, Outbound
 from service.storage.used_challenges import UsedChallenges
 
 log = structlog.get_logger()
@@ -27,10 +27,10 @@ TOTAL_SECONDS = 3.0
 class Captcha:
     """Judges tokens. A provider that does not answer refuses all: a broken check must not open the door."""
 
-    def __init__(self, secret_box: SecretBox, used: UsedChallenges) -> None:
+    def __init__(self, secret_box: SecretBox, used: UsedChallenges, outbound: Outbound) -> None:
         self._secret_box = secret_box
         self._used = used
-        self._outbound = Outbound(connect_seconds=TOTAL_SECONDS, total_seconds=TOTAL_SECONDS)
+        self._outbound = outbound
 
     def challenge(self, project: Project, flow: str) -> dict[str, object]:
         """A challenge of the project for a flow of CAPTCHA_ON. Raises CaptchaOff."""
@@ -69,6 +69,3 @@ class Captcha:
 
     def _key(self, project: Project, flow: str) -> bytes:
         return self._secret_box.derive_key(f"captcha/{project.id}/{flow}")
-
-    async def aclose(self) -> None:
-        await self._outbound.aclose()

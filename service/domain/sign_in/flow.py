@@ -163,9 +163,6 @@ class SignIn:
             await self.accounts.sessions.projects.check_stored(project)
         return replace(result, client_state=begun.client_state, page=begun.redirect_to)
 
-    async def aclose(self) -> None:
-        await self.gateway.aclose()
-
     async def _take(self, project: Project, state: str | None) -> SignInState:
         begun = await self.states.take(_digest(state), project_id=project.id, moment=now()) if state else None
         if begun is None:

@@ -25,7 +25,7 @@ from service.errors import ConfigurationMissing, Invalid
 from service.mail.letters import Letter, write_message
 from service.mail.servers import MailServer
 from service.mail.trial import CONNECT, try_server
-from service.providers.outbound import Outbound
+from service.outbound.fetching import Outbound
 from service.providers.registration import Endpoints
 from service.providers.trial import ENDPOINTS, try_provider
 from service.schema.outcomes import Trial
@@ -48,9 +48,6 @@ class Trials:
         self._limits = limits
         self._outbound = outbound
         self._shares = Shares(MAX_TRIALS)
-
-    async def aclose(self) -> None:
-        await self._outbound.aclose()
 
     async def check_provider(self, project: Project, provider: str | None) -> Trial:
         """Tries a provider as a sign-in would use it. Raises ProviderNotFound, Busy."""

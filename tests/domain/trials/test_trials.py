@@ -12,7 +12,7 @@ from faults.mail_server import PASSWORD, USER, mail_server
 from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from service.domain.trials.trials import NOT_ALLOWED, Trials
 from service.errors import Busy, Invalid, LimitExceeded, ProviderNotFound
-from service.providers.outbound import Outbound
+from service.outbound.fetching import Outbound
 from service.providers.trial import try_provider
 from service.schema.outcomes import Trial
 from service.services import Services

@@ -8,6 +8,7 @@ import pytest
 from faults.provider import CLIENT_ID
 from service.domain.sign_in.registration import named_registration
 from service.errors import ConfigurationError, SignInFailed, Unavailable
+from service.outbound.fetching import Outbound
 from service.providers import FlowSecrets, Gateway
 from service.providers.odd_profiles import odd_profile
 from service.providers.registration import presets
@@ -81,7 +82,8 @@ async def test_apple_has_two_names_in_its_document_and_its_tokens(make_preset: A
     by_both = replace(by_one_name, quirks=replace(by_one_name.quirks, issuers=(other,)))
     apple.fakes.document.update(issuer=other)
     proofs = FlowSecrets(state="s", nonce="n", code_verifier="v")
-    gateway = Gateway()
+    outbound = Outbound()
+    gateway = Gateway(outbound)
     # A project that knows one of the issuer's names does not hinder those that know both.
     with pytest.raises(Unavailable):
         await gateway.authorize_url(by_one_name, proofs)
@@ -94,7 +96,7 @@ async def test_apple_has_two_names_in_its_document_and_its_tokens(make_preset: A
     token = apple.fakes.id_token("apple", CLIENT_ID, "n", {**person, "iss": "https://evil.example"})
     with pytest.raises(SignInFailed):
         await gateway.judge_token(by_both, token, "n")
-    await gateway.aclose()
+    await outbound.aclose()
     assert presets()["apple"].issuers == ("https://account.apple.com",)
 
 

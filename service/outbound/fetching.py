@@ -1,4 +1,7 @@
-"""Every request the service makes to a provider: one pooled client, bounded in time and size, that follows nothing."""
+"""Requests to providers, and to services of the deployment: one pooled client, bounded in time and size.
+
+It follows no redirect. A deadline of a request is its caller's, so that all callers share the pool.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
