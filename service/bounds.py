@@ -337,6 +337,7 @@ MAX_STEPS_WAITING = Bound(
     protects=MEMORY,
     past="503 busy, for the project with the most",
 )
+MAX_REFERENCES = Bound(100, "items of an array of references", protects=MONGODB, past=INVALID)
 MAX_ENUM = Bound(500, "values of an `enum`", protects=MONGODB, past=INVALID)
 
 # Aggregations.

@@ -208,10 +208,19 @@ def schemas(site: Site) -> Iterator[Input]:
         name = f"s{bound.lower().replace('_', '')}"
         body = encode({"name": name, **declaration})
         yield Input(f"schema, {bound}", bound, "POST", "/api/collections", key, body)
+        if bound == "MAX_REFERENCES":
+            path = f"/api/collections/{name}/documents"
+            yield Input("references to nothing", bound, "POST", path, key, encode({"data": _references()}), (422,))
         types = "/api/types?language=python"
         yield Input(f"its types, {bound}", "MAX_CONTRACT_BYTES", "GET", types, site.hostile.key)
         yield Input(f"its document, {bound}", "MAX_TYPED_FILTERS", "GET", "/api/openapi.json", site.hostile.key)
         yield Input(f"remove it, {bound}", bound, "DELETE", f"/api/collections/{name}", site.hostile.key, status=(204,))
+
+
+def _references() -> dict[str, list[str]]:
+    """As many different ids as the arrays of one document hold."""
+    arrays, most = range(bounds.MAX_INDEXES), range(bounds.MAX_REFERENCES)
+    return {f"f{array}_ids": [f"{array:012}{number:012}" for number in most] for array in arrays}
 
 
 def _largest_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -228,6 +237,8 @@ def _largest_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "MAX_PATTERN_PROGRAM", large
     values = [f"{number:0100}" for number in range(bounds.MAX_ENUM)]
     yield "MAX_ENUM", {f"f{number}": {"type": "string", "enum": values} for number in range(15)}
+    arrays = {"type": "array", "items": {"type": "reference", "collection": "users"}}
+    yield "MAX_REFERENCES", {f"f{number}_ids": arrays for number in range(bounds.MAX_INDEXES)}
     yield from _audited_schemas()
 
 

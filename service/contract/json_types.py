@@ -42,7 +42,7 @@ def row_schema(entity: Entity, contract: Contract, *, is_certain: bool = True) -
     """The `data` of a record that is read, with the records that may be populated in it."""
     members = {name: each for name, each in entity.members.items() if each.is_read}
     properties = {name: _member(each, "readOnly", each.is_written) for name, each in members.items()}
-    related = {name: _related(target, contract) for name, target in entity.relations.items()}
+    related = {name: _related(name, entity, contract) for name in entity.relations}
     required = [name for name, each in members.items() if is_certain and each.is_present]
     return object_of(properties | related, required, additional=entity.additional)
 
@@ -71,10 +71,12 @@ def _member(member: Member, keyword: str, has_both: bool) -> Schema:
     return _described(member.field, is_new=keyword == "writeOnly") | ({} if has_both else {keyword: True})
 
 
-def _related(target: str, contract: Contract) -> Schema:
-    """A record that a reference leads to; null where it is gone, or may not be read."""
+def _related(name: str, entity: Entity, contract: Contract) -> Schema:
+    """A record that a reference leads to, null where it is gone or may not be read; those of an array, without these."""
+    target = entity.relations[name]
     email = {"email": {"type": "string"}} if target == USERS else {}
-    return nullable(object_of({"id": ID, "data": ref(contract.made[target]), **email}, ("id", "data")))
+    one = object_of({"id": ID, "data": ref(contract.made[target]), **email}, ("id", "data"))
+    return {"type": "array", "items": one} if name in entity.many else nullable(one)
 
 
 def _described(field: Field, *, is_new: bool) -> Schema:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from service.query.operators import OPERATORS
-from service.schema.fields import ABSENT, Field, Fields, relation
+from service.schema.fields import ABSENT, Field, Fields, relation, target_of
 
 # Words of a condition, and the name with which a path into the record itself begins: no relation is filtered by these.
 WORDS = frozenset({"and", "or", "not", "data"})
@@ -85,6 +85,11 @@ class Entity:
         return [name for name, each in self.members.items() if each.field.unique and each.is_written]
 
     @property
+    def many(self) -> frozenset[str]:
+        """The relations of arrays of references: each is populated as a list."""
+        return frozenset(relation(name) for name, each in self.members.items() if is_many(each.field))
+
+    @property
     def filtered(self) -> Mapping[str, str]:
         """The relations that a condition can follow by a name of its own: none that reads like another condition."""
         return {
@@ -122,10 +127,15 @@ def is_demanded(field: Field) -> bool:
     return field.required and field.default is ABSENT
 
 
+def is_many(field: Field) -> bool:
+    """True for an array of references."""
+    return field.items is not None and field.items.collection is not None
+
+
 def find_relations(members: Mapping[str, Member], present: frozenset[str] | set[str]) -> dict[str, str]:
     """The relations of readable references to what is `present`: {"author": "users"}."""
     return {
-        relation(name): each.field.collection
+        relation(name): target
         for name, each in members.items()
-        if each.is_read and each.field.collection is not None and each.field.collection in present
+        if each.is_read and (target := target_of(each.field)) is not None and target in present
     }

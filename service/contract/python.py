@@ -8,7 +8,7 @@ from service.contract.filters import EQUAL, ORDERED, SEARCHED, Group, Key, keys_
 from service.contract.model import Contract, Entity, Member, is_demanded, is_kept
 from service.contract.names import name_parts
 from service.contract.written import Room, WrittenTypes
-from service.schema.fields import USERS, Field, Fields
+from service.schema.fields import USERS, Field, Fields, target_of
 from service.schema.values import Kind
 
 HEADER = "# auth-collections types 1. Generated: change the schema, not this file.\n# ruff: noqa\n# fmt: off"
@@ -55,7 +55,7 @@ class _PythonWriter:
         """The type of a record and of a new one, each behind those of the objects inside it."""
         read = {name: each for name, each in entity.members.items() if each.is_read}
         written = {name: each for name, each in entity.members.items() if each.is_written}
-        related = [self._related(name, target) for name, target in entity.relations.items()]
+        related = [self._related(name, target, many=name in entity.many) for name, target in entity.relations.items()]
         yield from self._row(entity.made, read, is_new=False, more=related)
         yield from self._row(f"New{entity.made}", written, is_new=True)
 
@@ -111,8 +111,9 @@ class _PythonWriter:
         value = found if needed else f"{self._use('NotRequired')}[{found}]"
         return f"    {_text(name)}: {value},\n"
 
-    def _related(self, name: str, target: str) -> str:
-        found = f"{self._use('Related')}[{self.contract.made[target]}] | None"
+    def _related(self, name: str, target: str, *, many: bool) -> str:
+        one = f"{self._use('Related')}[{self.contract.made[target]}]"
+        found = f"list[{one}]" if many else f"{one} | None"
         return self._line(name, f'"{found}"', needed=False)
 
     def _enum(self, declared: Field) -> str:
@@ -128,7 +129,7 @@ class _PythonWriter:
         collections = self.contract.collections
         if not collections:
             return []
-        named = {each.field.collection for entity in collections for each in entity.members.values()}
+        named = {target_of(each.field) for entity in collections for each in entity.members.values()}
         keys = [_dictionary_of(f"{each.made}Keys", lines[each.name]) for each in collections if each.name in named]
         wheres = [
             _dictionary_of(f"{each.made}Where", f"{lines[each.name]}        {self._logic(each)}\n")

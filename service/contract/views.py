@@ -13,7 +13,7 @@ from service.query.matcher import decide
 from service.query.tree import Leaf, Node, Related, Tree, all_of
 from service.rules.ruleset import CREATE, SERVER, CollectionRules, FieldRules, Rules
 from service.rules.templates import NOW, Audience, Can, Variable, VariableLeaf
-from service.schema.fields import USERS, Field, Fields
+from service.schema.fields import USERS, Field, Fields, target_of
 
 Judge = Callable[[Tree], Tree]
 WRITES = frozenset({RuleAction.CREATE, RuleAction.UPDATE})
@@ -134,7 +134,8 @@ def _without_absent(fields: Fields, present: Mapping[str, object]) -> Fields:
     """The fields without references to collections that the view does not have."""
 
     def leads_nowhere(field: Field) -> bool:
-        return field.collection is not None and field.collection != USERS and field.collection not in present
+        target = target_of(field)
+        return target is not None and target != USERS and target not in present
 
     return {name: field for name, field in fields.items() if not leads_nowhere(field)}
 

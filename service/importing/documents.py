@@ -24,7 +24,7 @@ from service.importing.records import TWICE, SourceRecord, describe_refusal
 from service.importing.report import MovingReport
 from service.importing.waiting import Waiting, WaitingList
 from service.schema.documents import try_complete
-from service.schema.fields import Field, Fields
+from service.schema.fields import Field, Fields, target_of, targets
 from service.schema.json_schema import JSON_SCHEMA, validator
 from service.schema.values import Kind, check_data, now
 from service.schema.violations import translate_rules
@@ -72,7 +72,7 @@ class DocumentImport:
         """A document of an earlier run that no client has changed since may lack references and files."""
         if document.version != FIRST_VERSION:
             return
-        references = [name for name, field in self.fields[target].items() if field.kind is Kind.REFERENCE]
+        references = [name for name, field in self.fields[target].items() if target_of(field) is not None]
         data = {name: record.data[name] for name in references if name in record.data and name not in document.data}
         files = {name: paths for name, paths in record.files.items() if name not in document.data}
         self._wait(target, record, data, files)
@@ -92,13 +92,13 @@ class DocumentImport:
 
     async def _find_missing(self, target: str, records: Sequence[SourceRecord]) -> dict[int, list[str]]:
         """Line → the fields whose references name no record yet, for those that have any."""
-        targets = {name: field.collection for name, field in self.fields[target].items() if field.collection}
-        kept = {name: USERS if each == USERS else mongo_collection_name(each) for name, each in targets.items()}
+        known = targets(self.fields[target])
+        kept = {name: USERS if each == USERS else mongo_collection_name(each) for name, each in known.items()}
         named = [
             (record.line, name, related, value)
             for record in records
             for name, related in kept.items()
-            if isinstance(value := record.data.get(name), str)
+            for value in _ids(record.data.get(name))
         ]
         wanted: dict[str, set[str]] = {}
         for _, _, related, value in named:
@@ -106,7 +106,7 @@ class DocumentImport:
         gone = await find_missing(self.project.database, wanted)
         found: dict[int, list[str]] = {}
         for line, name, related, value in named:
-            if (related, value) in gone:
+            if (related, value) in gone and name not in found.get(line, ()):
                 found.setdefault(line, []).append(name)
         return found
 
@@ -226,6 +226,11 @@ class DocumentImport:
 
 def _comes_late(field: Field) -> bool:
     return (field.items or field).kind in {Kind.REFERENCE, Kind.FILE}
+
+
+def _ids(value: Any) -> list[str]:
+    """The ids in a reference, or in an array of them."""
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
 
 
 def _names_of_missing(outcome: object) -> set[str] | None:

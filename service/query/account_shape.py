@@ -15,7 +15,7 @@ from typing import Any
 
 from service.query.operands import typed
 from service.query.operators import OPERATORS, QueryOperator
-from service.query.shapes import USERS, ShapeField, UserShape, hidden_field
+from service.query.shapes import USERS, ShapeField, UserShape, hidden_field, local_of
 from service.query.tree import Leaf, Tree
 from service.schema.values import Kind, readings
 
@@ -109,6 +109,9 @@ class AccountShape:
 
     def relation(self, name: str) -> "AccountShape":  # noqa: ARG002 - any name may be a relation
         return self
+
+    def local(self, name: str) -> str:
+        return local_of(name)
 
     def relations(self) -> None:
         return None

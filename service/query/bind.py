@@ -116,33 +116,37 @@ def bind_expansions(
             violations.append(Violation(("query", "populate"), msg, "value_error"))
             continue
         inner = [path[1:] for path in populate if path[0] == name and path[1:]]
-        found.append(_expansion(name, target, inner, _behind(name, fields, shape), violations))
+        found.append(_expansion(name, shape, target, inner, _behind(name, fields, shape), violations))
     return tuple(found)
 
 
 def _every(fields: Paths, shape: Shape, violations: list[Violation]) -> tuple[Expansion, ...]:
     names = shape.relations()
     if names is None:
-        return (_expansion(EVERY_RELATION, shape, (), None, violations),)
+        return (_expansion(EVERY_RELATION, shape, shape, (), None, violations),)
     targets = ((name, shape.relation(name)) for name in names)
     return tuple(
-        _expansion(name, target, (), _behind(name, fields, shape), violations)
+        _expansion(name, shape, target, (), _behind(name, fields, shape), violations)
         for name, target in targets
         if target is not None
     )
 
 
 def _expansion(
-    name: str, target: Shape, inner: Sequence[Path], fields: Paths, violations: list[Violation]
+    name: str, shape: Shape, target: Shape, inner: Sequence[Path], fields: Paths, violations: list[Violation]
 ) -> Expansion:
+    local = shape.local(name)
+    field = shape.field(tuple(local.split(".")))
     return Expansion(
         name,
+        local.removeprefix("data."),
         target.collection,
         tuple(target.related),
         bind_expansions(inner, fields, target, violations),
-        target.match,
-        target.view,
-        choose(fields, inner, target, violations),
+        drops=field is not None and field.many,
+        match=target.match,
+        view=target.view,
+        selection=choose(fields, inner, target, violations),
     )
 
 

@@ -69,7 +69,7 @@ def _narrowed(
     fields: Sequence[str], selection: Selection, expansions: Sequence[Expansion], more: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """`fields`, with the chosen parts of `data` in its place, and the parts needed beside them."""
-    ids = [f"data.{expansion.name}_id" for expansion in expansions]
+    ids = [f"data.{expansion.ids}" for expansion in expansions]
     return (*(name for name in fields if name != "data"), *data_paths(selection, [*ids, *more]))
 
 
@@ -159,7 +159,7 @@ def _lookups(expansions: Sequence[Expansion], prefix: str, local: str, shown: St
     stages: list[Stage] = []
     for number, expansion in enumerate(expansions):
         key = related_key(prefix, number)
-        path = f"{IDS}.v" if expansion.name == EVERY_RELATION else f"data.{expansion.name}_id"
+        path = f"{IDS}.v" if expansion.name == EVERY_RELATION else f"data.{expansion.ids}"
         stages.append(lookup(f"{local}.{path}", expansion.collection, key, matching(expansion.match) or None))
         shown.update(_columns(key, _related_fields(expansion)))
         stages += _lookups(expansion.inner, f"{key}_", key, shown)

@@ -109,7 +109,7 @@ def _bind_relation(
             violations.append(Violation(condition.place, msg, "value_error"))
         return True
     inner = _bind_conditions(conditions, target, depth + 1, violations, negated=False)
-    local = f"data.{name}_id"
+    local = shape.local(name)
     tree = all_of((*target.match.trees, *inner))
     found: Tree = tree and Related(local, target.collection, tree)
     return all_of((_guard(local, shape), negate(found) if negated else found))

@@ -136,16 +136,19 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A relation to populate: `data.<name>` of a record becomes the record of `collection` that `data.<name>_id` names.
+    """A relation to populate: `data.<name>` of a record becomes the record of `collection` that `data.<ids>` names.
 
     `fields` are all that is ever read of a related record, which must satisfy `match`; `view` leaves out what is not to be
     shown, and `selection` what was not asked for. The name `*` stands for every `_id` field that resolves.
+    `drops`: the field is an array of references, of which those that name nothing are left out.
     """
 
     name: str
+    ids: str
     collection: str
     fields: tuple[str, ...]
     inner: tuple["Expansion", ...] = ()
+    drops: bool = False
     match: Match = Match()
     view: View | None = None
     selection: Selection | None = None

@@ -39,8 +39,9 @@ def attach(
 ) -> Steps[list[Row]]:
     """The rows of a populated page's one document (`commands.page`), with `data.<name>` beside each `data.<name>_id`:
 
-    the related record, None where it is gone. An array of ids gives an array. `*` fills in only what was found, for not
-    every `_id` field is a relation. A step is one record. Raises Invalid where too much would be attached.
+    the related record, None where it is gone. An array of ids gives an array, and a declared one has no None.
+    `*` fills in only what was found, for not every `_id` field is a relation. A step is one record.
+    Raises Invalid where too much would be attached.
     """
     rows = yield from show_rows(reply[ROWS], show=show(collection), view=view)
     sources = [row["data"] for row in rows]
@@ -133,22 +134,26 @@ def _fill_all(
 ) -> Steps[None]:
     """`sources` are the `data` of the records with all their ids, which need not be shown."""
     for expansion, found in zip(expansions, related, strict=True):
-        field = f"{expansion.name}_id"
         for record, source in zip(records, sources, strict=True):
-            if expansion.name == EVERY_RELATION or isinstance(source.get(field), list):
+            if expansion.name == EVERY_RELATION or isinstance(source.get(expansion.ids), list):
                 # There may be thousands of ids in one record.
                 yield
-            _fill(record["data"], source, expansion.name, found, attached)
+            _fill(record["data"], source, expansion, found, attached)
 
 
-def _fill(data: Row, source: Row, name: str, found: Mapping[str, _Related], attached: _Attached) -> None:
-    if name != EVERY_RELATION:
-        if f"{name}_id" in source:
-            data[name] = _resolve(source[f"{name}_id"], found, attached)
+def _fill(data: Row, source: Row, expansion: Expansion, found: Mapping[str, _Related], attached: _Attached) -> None:
+    if expansion.name != EVERY_RELATION:
+        if expansion.ids in source:
+            related = _resolve(source[expansion.ids], found, attached)
+            data[expansion.name] = _drop_absent(related) if expansion.drops else related
         return
     for field in [field for field in source if field.endswith("_id") and field != "_id"]:
         if _resolves(source[field], found):
             data[field.removesuffix("_id")] = _resolve(source[field], found, attached)
+
+
+def _drop_absent(related: Any) -> Any:
+    return [each for each in related if each is not None] if isinstance(related, list) else related
 
 
 def _resolves(value: Any, found: Mapping[str, _Related]) -> bool:

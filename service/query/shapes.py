@@ -43,6 +43,11 @@ class ShapeField:
 ID = ShapeField("_id", Kind.ID, single=True)
 
 
+def local_of(relation: str) -> str:
+    """The path of the id that a relation of undeclared data goes by."""
+    return f"data.{relation}_id"
+
+
 def hidden_field(path: tuple[str, ...]) -> ShapeField:
     """A field that no record has."""
     return ShapeField(".".join((NOWHERE, *path)), Kind.ANY)
@@ -85,7 +90,10 @@ class Shape(Protocol):
         """The same where records can be sorted by it: its values must be there to be seen in all of them."""
 
     def relation(self, name: str) -> "Shape | None":
-        """The shape of the records that `data.<name>_id` names; None where there is no such relation."""
+        """The shape of the records that a relation leads to; None where there is no such relation."""
+
+    def local(self, name: str) -> str:
+        """The path of the id, or of the array of ids, that a relation goes by: `data.<name>_id` for most."""
 
     def relations(self) -> Sequence[str] | None:
         """The names of all relations; None where any `_id` field may be one."""
@@ -119,6 +127,9 @@ class UserShape:
     def relation(self, name: str) -> "UserShape":  # noqa: ARG002 - any name may be a relation
         return self
 
+    def local(self, name: str) -> str:
+        return local_of(name)
+
     def relations(self) -> None:
         return None
 
@@ -148,6 +159,7 @@ class DocumentShape:
         self.collection = collection
         self._fields = fields
         self._targets = declared.references(fields)
+        self._locals = {declared.relation(name): f"data.{name}" for name in declared.targets(fields)}
         self._shapes = shapes
 
     def names(self) -> Iterable[str]:
@@ -169,6 +181,9 @@ class DocumentShape:
     def relation(self, name: str) -> Shape | None:
         target = self._targets.get(name)
         return self._shapes(target) if target is not None else None
+
+    def local(self, name: str) -> str:
+        return self._locals.get(name) or local_of(name)
 
     def relations(self) -> tuple[str, ...]:
         return tuple(self._targets)

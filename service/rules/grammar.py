@@ -128,10 +128,10 @@ def _entry(reading: RuleReading, key: str, value: Any, loc: Location) -> Tree:
 
 
 def _can(reading: RuleReading, relation: str, value: Any, loc: Location) -> Tree:
-    target = reading.scope.target(relation)
-    if value != "read" or target is None:
+    shape, target = reading.scope.shape, reading.scope.target(relation)
+    if value != "read" or target is None or shape is None:
         return reading.refuse(loc, f'"<relation>.{CAN}": "read" takes a relation of this collection to an existing one')
-    return Can(f"data.{relation}_id", target)
+    return Can(shape.local(relation), target)
 
 
 def _on_variable(reading: RuleReading, name: str, operator: str, value: Any, *, loc: Location) -> Tree:
@@ -148,8 +148,9 @@ def _on_field(reading: RuleReading, path: tuple[str, ...], operator: str, value:
     hops: list[tuple[str, str]] = []
     shape = reading.scope.shape
     while shape is not None and len(path) > 1 and path[0] != "data" and len(hops) <= MAX_RELATION_DEPTH:
-        if (shape := shape.relation(path[0])) is not None:
-            hops.append((f"data.{path[0]}_id", shape.collection))
+        local, shape = shape.local(path[0]), shape.relation(path[0])
+        if shape is not None:
+            hops.append((local, shape.collection))
         path = path[1:]
     found = shape.field(path) if shape is not None and len(hops) <= MAX_RELATION_DEPTH else None
     # MongoDB would take a number on the way for a position in an array.

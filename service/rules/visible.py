@@ -47,9 +47,12 @@ class VisibleDocuments:
 
     def relation(self, name: str) -> Shape | None:
         """None also where the id of the relation cannot be seen, or where no record of the target can be read."""
-        if self.field(("data", f"{name}_id")) is None:
+        if self.field(tuple(self.local(name).split("."))) is None:
             return None
         return self._shape.relation(name)
+
+    def local(self, name: str) -> str:
+        return self._shape.local(name)
 
     def relations(self) -> Sequence[str]:
         return [name for name in self._shape.relations() if self.relation(name) is not None]
@@ -88,6 +91,9 @@ class VisibleUsers:
 
     def relation(self, name: str) -> "VisibleUsers":  # noqa: ARG002 - any name may be a relation
         return self
+
+    def local(self, name: str) -> str:
+        return self._shape.local(name)
 
     def relations(self) -> None:
         return None

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from service.bounds import MAX_FIELDS, MAX_FILE_BYTES, MAX_INDEXES, MAX_SCHEMA_DEPTH
+from service.bounds import MAX_FIELDS, MAX_FILE_BYTES, MAX_INDEXES, MAX_REFERENCES, MAX_SCHEMA_DEPTH
 from service.errors import Invalid, Location, Violation
 from service.schema.file_urls import EXTENSIONS
-from service.schema.options import OPTIONS, check_option, check_pairs
+from service.schema.options import OPTIONS, check_option, check_pairs, is_reference
 from service.schema.strict_json import shown
 from service.schema.values import Kind, check_data, check_name
 from service.schema.variants import Variants, build_variants
 
 LOC: Location = ("body", "schema")
 RELATION_SUFFIX = "_id"
+# The end of the name of an array of references.
+RELATIONS_SUFFIX = "_ids"
 USERS = "users"
 # A value, its type and its name or its position.
 VALUE_BYTES = 16
@@ -91,13 +93,25 @@ def build(schema: Mapping[str, Any]) -> Fields:
 
 
 def relation(name: str) -> str:
-    """The name under which the record that `name` refers to is populated: author_id → author."""
+    """The name under which what `name` refers to is populated: author_id → author, and of an array tag_ids → tags."""
+    if name.endswith(RELATIONS_SUFFIX):
+        return f"{name.removesuffix(RELATIONS_SUFFIX)}s"
     return name.removesuffix(RELATION_SUFFIX)
 
 
+def target_of(field: Field) -> str | None:
+    """The collection, or `users`, that the id or the ids in `field` point at; None for a field of another type."""
+    return (field.items or field).collection
+
+
+def targets(fields: Fields) -> dict[str, str]:
+    """Field → the collection that its id or its ids point at, or `users`: {"author_id": "users", "tag_ids": "tags"}."""
+    return {name: target for name, field in fields.items() if (target := target_of(field)) is not None}
+
+
 def references(fields: Fields) -> dict[str, str]:
-    """Relation → the collection it points at, or `users`: {"author": "users"}."""
-    return {relation(name): field.collection for name, field in fields.items() if field.collection is not None}
+    """Relation → the collection it points at, or `users`: {"author": "users", "tags": "tags"}."""
+    return {relation(name): target for name, target in targets(fields).items()}
 
 
 def files_of(fields: Fields) -> Fields:
@@ -140,10 +154,25 @@ def _schema_problems(schema: Mapping[str, Any]) -> Iterator[Violation]:
     if sum(map(_indexes, schema.values())) > MAX_INDEXES:
         msg = f"At most {MAX_INDEXES} indexes: one for each index or reference, one for each unique"
         yield Violation(LOC, msg, "too_long")
+    yield from _name_problems(schema)
+
+
+def _name_problems(schema: Mapping[str, Any]) -> Iterator[Violation]:
+    """The references whose names make no relation of their own."""
+    taken = set(schema)
     for name, definition in schema.items():
-        if _is_reference(definition) and (relation(name) in schema or not relation(name) or relation(name) == name):
-            msg = f"A reference is named <relation>{RELATION_SUFFIX}, and no other field has the name of its relation"
+        if not _refers(definition):
+            continue
+        suffix = RELATION_SUFFIX if is_reference(definition) else RELATIONS_SUFFIX
+        if not _is_named(name, suffix) or relation(name) in taken:
+            of = "<relation>_id" if suffix == RELATION_SUFFIX else "<x>_ids, for the relation <x>s"
+            msg = f"This reference is named {of}, and no other field or relation has the name of its relation"
             yield Violation((*LOC, shown(name)[1:-1]), msg, "reference_name")
+        taken.add(relation(name))
+
+
+def _is_named(name: str, suffix: str) -> bool:
+    return name.endswith(suffix) and name != suffix
 
 
 def _count(fields: Any, depth: int) -> int:
@@ -163,12 +192,13 @@ def _count_inside(definition: Any, depth: int) -> int:
 def _indexes(definition: Any) -> int:
     if not isinstance(definition, dict):
         return 0
-    own = _is_reference(definition) or definition.get("index") is True
+    own = _refers(definition) or definition.get("index") is True
     return own + (definition.get("unique") is True)
 
 
-def _is_reference(definition: Any) -> bool:
-    return isinstance(definition, dict) and definition.get("type") == Kind.REFERENCE.value
+def _refers(definition: Any) -> bool:
+    """True for a reference, and for an array of them."""
+    return is_reference(definition) or (isinstance(definition, dict) and is_reference(definition.get("items")))
 
 
 def _map_problems(fields: Any, loc: Location, depth: int) -> Iterator[Violation]:
@@ -211,8 +241,9 @@ def _option_problems(definition: Mapping[str, Any], kind: Kind, loc: Location, *
             yield Violation((*loc, shown(option)[1:-1]), msg, type_)
         elif option == "default":
             yield from check_data({option: value}, loc)
-    if kind is Kind.REFERENCE and not top:
-        yield Violation((*loc, "type"), "Only the top level of a schema can have a reference", "nested_reference")
+    if kind is Kind.REFERENCE and not top and len(loc) > ELEMENT:
+        msg = "Only the top level of a schema can have a reference, or an array of references"
+        yield Violation((*loc, "type"), msg, "nested_reference")
     if kind is Kind.FILE and not top and len(loc) > ELEMENT:
         msg = "Only the top level of a schema can have a file, or an array of files"
         yield Violation((*loc, "type"), msg, "nested_file")
@@ -232,7 +263,9 @@ def _field(definition: Mapping[str, Any]) -> Field:
         minimum=definition.get("min"),
         maximum=definition.get("max"),
         min_length=definition.get("min_length"),
-        max_length=definition.get("max_length"),
+        max_length=definition.get(
+            "max_length", int(MAX_REFERENCES) if items and items.collection is not None else None
+        ),
         pattern=definition.get("pattern"),
         items=items,
         properties=properties,

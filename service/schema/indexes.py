@@ -14,9 +14,8 @@ from service.schema.collection_options import (
     check_compounds,
     read_key,
 )
-from service.schema.fields import LOC, Field, Fields
+from service.schema.fields import LOC, Field, Fields, target_of
 from service.schema.json_schema import BSON_TYPES
-from service.schema.values import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def _of(name: str, field: Field) -> list[Index]:
     if field.unique:
         key = IndexKey(f"data.{name}", types=BSON_TYPES[field.kind])
         found.append(Index(f"unique {field.kind.value} {name}", (key,)))
-    if field.index or field.kind is Kind.REFERENCE:
+    if field.index or target_of(field) is not None:
         found.append(Index(f"index {name}", (IndexKey(f"data.{name}"),)))
     return found
 

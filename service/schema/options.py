@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from service.bounds import MAX_ENUM, MAX_FILE_BYTES, MAX_PATTERN
+from service.bounds import MAX_ENUM, MAX_FILE_BYTES, MAX_PATTERN, MAX_REFERENCES
 from service.errors import Location, Violation
 from service.schema.file_urls import EXTENSIONS
 from service.schema.values import Kind
@@ -59,12 +59,24 @@ def check_pairs(definition: Mapping[str, Any], kind: Kind, loc: Location) -> Ite
         yield Violation((*loc, "collection"), msg, "missing")
     if kind is Kind.FILE and "variants" in definition:
         yield from check_variants(definition, loc)
+    if kind is Kind.ARRAY and is_reference(definition.get("items")) and _exceeds(definition.get("max_length")):
+        yield Violation(
+            (*loc, "max_length"), f"An array of references has at most {MAX_REFERENCES} items", "value_error"
+        )
     if kind is Kind.ARRAY and is_file(definition.get("items")) and definition.get("default"):
         yield Violation((*loc, "default"), "A new document has no files but those that come with it", "value_error")
 
 
 def is_file(definition: Any) -> bool:
     return isinstance(definition, dict) and definition.get("type") == Kind.FILE.value
+
+
+def is_reference(definition: Any) -> bool:
+    return isinstance(definition, dict) and definition.get("type") == Kind.REFERENCE.value
+
+
+def _exceeds(length: Any) -> bool:
+    return _is_number(length) and length > MAX_REFERENCES
 
 
 def _is_number(value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from service.bounds import MAX_SCHEMA_DEPTH
 from service.errors import Invalid, Location, Violation
 from service.schema.fields import ABSENT, LOC, USERS, Field, Fields, build, parse
-from service.schema.options import is_file
+from service.schema.options import is_file, is_reference
 from service.schema.strict_json import shown
 from service.schema.values import Kind
 
@@ -98,6 +98,8 @@ def _find_option_faults(definition: Mapping[str, Any], loc: Location, depth: int
     if definition.get("collection", USERS) != USERS:
         yield Violation((*loc, "collection"), "A reference in a profile points at users", "value_error")
     items = definition.get("items")
+    if is_reference(items):
+        yield Violation((*loc, "items", "type"), "A field of a profile refers to one user", "nested_reference")
     if is_file(items):
         yield Violation((*loc, "items", "type"), "A field of a profile holds one file", "nested_file")
     yield from _find_faults(definition.get("properties"), (*loc, "properties"), depth + 1)

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from service.bounds import MAX_CONTRACT_BYTES
-from service.contract.model import Contract
+from service.contract.json_types import row_schema
+from service.contract.model import Contract, View
 from service.contract.names import make_names, name_parts
 from service.contract.python import write_python
 from service.contract.typescript import write_typescript
@@ -151,3 +152,26 @@ def test_each_text_names_its_parts() -> None:
         assert written.parts.keys() == {"users", "makers", "order-lines", "products"}
         assert all(part in written.text for parts in written.parts.values() for part in parts)
     assert Path(GOLDEN / "shop.ts").read_text() == found[0].text
+
+
+ARRAYS: dict[str, Any] = {
+    "tags": {"name": {"type": "string", "required": True}},
+    "posts": {"tag_ids": {"type": "array", "items": {"type": "reference", "collection": "tags"}}},
+}
+
+
+def test_an_array_of_references_is_a_relation_to_a_list() -> None:
+    found = declared(ARRAYS)
+    typescript, python = write_typescript(found).text, write_python(found).text
+    assert 'tag_ids?: Id<"tags">[];' in typescript
+    assert "tags?: TagsKeys;" in typescript
+    assert '"tag_ids": NotRequired[list[Id]]' in python
+    assert '"tags": NotRequired["list[Related[Tags]]"]' in python
+    assert '"tags": TagsKeys' in python
+    posts = next(each for each in found.collections if each.name == "posts")
+    assert row_schema(posts, found)["properties"]["tags"]["type"] == "array"
+
+
+def test_an_array_of_references_to_a_hidden_collection_is_absent() -> None:
+    contract = declared(ARRAYS, {"collections": {"posts": {"read": "anyone"}}}, View.ANYONE)
+    assert "tag_ids" not in write_typescript(contract).text

@@ -25,7 +25,7 @@ def row(id_: str, **data: Any) -> dict[str, Any]:
 
 
 def chain(depth: int) -> tuple[Expansion, ...]:
-    return (Expansion("friends", "users", FIELDS, chain(depth - 1)),) if depth else ()
+    return (Expansion("friends", "friends_id", "users", FIELDS, chain(depth - 1)),) if depth else ()
 
 
 def reply(depth: int, **data: Any) -> dict[str, list[dict[str, Any]]]:

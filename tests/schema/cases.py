@@ -333,8 +333,8 @@ BAD_DEFINITIONS: list[tuple[str, Any, list[tuple[Path, str]]]] = [
     ("unique with a default", {"type": "string", "unique": True, "default": "a"}, [(("default",), "value_error")]),
     (
         "a nested reference",
-        {"type": "array", "items": {"type": "reference", "collection": "users"}},
-        [(("items", "type"), "nested_reference")],
+        {"type": "object", "properties": {"a_id": {"type": "reference", "collection": "users"}}},
+        [(("properties", "a_id", "type"), "nested_reference")],
     ),
     ("a collection on a string", {"type": "string", "collection": "users"}, [(("collection",), "extra_forbidden")]),
 ]

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from service.bounds import MAX_FIELDS, MAX_SCHEMA_DEPTH
+from service.bounds import MAX_FIELDS, MAX_INDEXES, MAX_REFERENCES, MAX_SCHEMA_DEPTH
 from service.errors import Invalid
 from service.schema.fields import defaults, parse, patterns, references
 from service.schema.values import Kind
 from tests.schema.cases import BAD_DEFINITIONS, CASES, Case, Path
+
+MANY = {"type": "array", "items": {"type": "reference", "collection": "users"}}
 
 
 def refused(schema: Any) -> list[tuple[Path, str]]:
@@ -50,8 +52,22 @@ def test_parse_names_the_mistakes_of_all_fields_at_once() -> None:
         ({"author": {"type": "reference", "collection": "users"}}, "author"),
         ({"_id": {"type": "reference", "collection": "users"}}, "_id"),
         ({"author_id": {"type": "reference", "collection": "users"}, "author": {"type": "string"}}, "author_id"),
+        ({"tag_ids": {"type": "reference", "collection": "users"}}, "tag_ids"),
+        ({"tag_id": MANY}, "tag_id"),
+        ({"_ids": MANY}, "_ids"),
+        ({"tag_ids": MANY, "tags": {"type": "string"}}, "tag_ids"),
+        ({"tag_ids": MANY, "tags_id": {"type": "reference", "collection": "users"}}, "tags_id"),
     ],
-    ids=["no suffix", "no relation", "another field has the relation's name"],
+    ids=[
+        *(
+            "no suffix",
+            "no relation",
+            "another field has the relation's name",
+            "one named as many",
+            "many named as one",
+        ),
+        *("no relations", "another field has the name of the relations", "two relations of one name"),
+    ],
 )
 def test_a_reference_has_a_name_of_its_own_for_its_relation(schema: dict[str, Any], at: str) -> None:
     assert refused(schema) == [(("body", "schema", at), "reference_name")]
@@ -102,3 +118,16 @@ def test_defaults_and_patterns_are_found_at_every_depth() -> None:
         ((*path, "default"), None),
     ]
     assert list(patterns(fields)) == [((*path, "pattern"), "x")]
+
+
+def test_an_array_of_references_is_a_relation_of_at_most_100() -> None:
+    fields = parse({"tag_ids": MANY, "friend_ids": MANY | {"max_length": 5}})
+    assert references(fields) == {"tags": "users", "friends": "users"}
+    assert [field.max_length for field in fields.values()] == [MAX_REFERENCES, 5]
+    assert refused({"tag_ids": MANY | {"max_length": MAX_REFERENCES + 1}}) == [
+        (("body", "schema", "tag_ids", "max_length"), "value_error")
+    ]
+
+
+def test_each_array_of_references_counts_as_an_index() -> None:
+    assert refused({f"f{number}_ids": MANY for number in range(MAX_INDEXES + 1)}) == [(("body", "schema"), "too_long")]

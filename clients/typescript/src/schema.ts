@@ -16,11 +16,16 @@ export interface Untyped {
 }
 
 type Present<T> = NonNullable<T>;
+/** A value, or the elements of an array of references. */
+type Item<T> = Present<Present<T> extends readonly (infer E)[] ? E : T>;
 export type Relations<D> = {
-  [K in keyof D & string as K extends `${infer R}_id`
-    ? KindOf<Present<D[K]>> extends { id: string } ? R : never
-    : never]: KindOf<Present<D[K]>> extends { id: infer T } ? T & string : never;
+  [K in keyof D & string as KindOf<Item<D[K]>> extends { id: string }
+    ? K extends `${infer R}_id` ? R : K extends `${infer R}_ids` ? `${R}s` : never
+    : never]: KindOf<Item<D[K]>> extends { id: infer T } ? T & string : never;
 };
+/** The field of a relation: `author_id` of `author`, and the array `tag_ids` of `tags`. */
+type IdField<D, R extends string> = R extends `${infer X}s` ? `${X}_ids` extends keyof D ? `${X}_ids` : `${R}_id` : `${R}_id`;
+type Filling<D, R extends string, T> = IdField<D, R> extends `${string}_ids` ? Related<T>[] : Related<T> | null;
 export type DataOf<S extends AnySchema, C extends string> =
   C extends "users" ? S["users"]["data"] : C extends keyof S["collections"] ? S["collections"][C]["data"] : never;
 export type CreateOf<S extends AnySchema, C extends string> = S["collections"][C]["create"];
@@ -45,11 +50,11 @@ export interface Related<D> {
 }
 type RequiredKeys<T> = { [K in keyof T]-?: {} extends Pick<T, K> ? never : K }[keyof T];
 type Filled<S extends AnySchema, C extends string, P extends string> = [P] extends [never] ? DataOf<S, C> : Simplify<DataOf<S, C> & ("*" extends P
-  ? { [R in Rel<S, C>]?: Related<DataOf<S, To<S, C, R>>> | null }
+  ? { [R in Rel<S, C>]?: Filling<DataOf<S, C>, R, DataOf<S, To<S, C, R>>> }
   : {
-    [R in Head<P> & Rel<S, C> as `${R}_id` extends RequiredKeys<DataOf<S, C>> ? R : never]: Related<Filled<S, To<S, C, R>, Tail<P, R>>> | null;
+    [R in Head<P> & Rel<S, C> as IdField<DataOf<S, C>, R> extends RequiredKeys<DataOf<S, C>> ? R : never]: Filling<DataOf<S, C>, R, Filled<S, To<S, C, R>, Tail<P, R>>>;
   } & {
-    [R in Head<P> & Rel<S, C> as `${R}_id` extends RequiredKeys<DataOf<S, C>> ? never : R]?: Related<Filled<S, To<S, C, R>, Tail<P, R>>> | null;
+    [R in Head<P> & Rel<S, C> as IdField<DataOf<S, C>, R> extends RequiredKeys<DataOf<S, C>> ? never : R]?: Filling<DataOf<S, C>, R, Filled<S, To<S, C, R>, Tail<P, R>>>;
   })>;
 
 export interface Document<D, C extends string = any> {
@@ -78,7 +83,7 @@ export type FieldPath<S extends AnySchema, C extends string> = "id" | Field<S, C
 }[Rel<S, C>];
 type SortName<S extends AnySchema, C extends string> = Field<S, C> | "id" | "created_at" | "updated_at" | `data.${string}`;
 export type Sort<S extends AnySchema, C extends string> = SortName<S, C> | `-${SortName<S, C>}`;
-type Narrow<R, F extends string> = R extends Related<infer D> ? Related<Pick<D, F & keyof D>> : R;
+type Narrow<R, F extends string> = R extends Related<infer D>[] ? Related<Pick<D, F & keyof D>>[] : R extends Related<infer D> ? Related<Pick<D, F & keyof D>> : R;
 export type Chosen<S extends AnySchema, C extends string, P extends string, F extends string> = ByName<S, Loose, [F] extends [never] ? Filled<S, C, P> : Picked<S, C, P, F>>;
 type Picked<S extends AnySchema, C extends string, P extends string, F extends string> = Simplify<
   Pick<Filled<S, C, P>, (F | Extract<F, `data.${string}`> extends never ? never : F & keyof Filled<S, C, P>)> & {

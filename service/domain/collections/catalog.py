@@ -22,7 +22,7 @@ from service.query.nodes import ListQuery
 from service.query.shapes import DocumentShape, Shape
 from service.rules.visible import Seen
 from service.schema.collection_options import CollectionOptions, read_options
-from service.schema.fields import USERS, Fields, build, files_of, references
+from service.schema.fields import USERS, Fields, build, files_of, references, targets
 from service.schema.indexes import Index, indexes
 from service.schema.json_schema import validator
 from service.schema.options import COLLECTION_NAME
@@ -57,7 +57,7 @@ class Declaration:
 class DeclaredCollection(Declaration):
     """A declaration with its parsed form: `fields`, and those of them that have patterns.
 
-    `targets` says for each reference in which MongoDB collection the record is that it refers to. `files` are the
+    `targets` says for each reference, or array of them, in which MongoDB collection its records are. `files` are the
     definitions of files in the fields that hold them. `unique` are the names of the fields whose values are unique,
     alone or together with others.
     """
@@ -220,5 +220,5 @@ def _find_shape(known: Mapping[str, DeclaredCollection], seen: Seen | None) -> F
 
 
 def _targets(fields: Fields) -> dict[str, str]:
-    named = {name: field.collection for name, field in fields.items() if field.collection is not None}
+    named = targets(fields)
     return {name: target if target == USERS else mongo_collection_name(target) for name, target in named.items()}

@@ -6,11 +6,11 @@ from typing import Any
 from service.domain.collections.catalog import DeclaredCollection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
-from service.errors import Invalid, Violation
+from service.errors import Invalid, Location, Violation
 from service.schema.collection_options import NO_OPTIONS, CollectionOptions
 from service.schema.conformance import judge_defaults
 from service.schema.documents import try_complete
-from service.schema.fields import LOC, USERS, Fields, defaults, parse, references
+from service.schema.fields import LOC, USERS, Fields, defaults, parse, references, targets
 from service.schema.indexes import check_indexes
 from service.schema.patterns import patterned
 from service.storage.definitions import Definitions
@@ -34,9 +34,9 @@ async def validate_schema(
     fields = parse(schema)
     if violations := check_indexes(fields, options):
         raise Invalid(violations)
-    targets = set(references(fields).values()) - {USERS, name, *coming}
-    targets -= set(references(present.fields).values()) if present else set()
-    await check_fields(project, fields, judge, await _check_targets(project, fields, targets))
+    wanted = set(references(fields).values()) - {USERS, name, *coming}
+    wanted -= set(references(present.fields).values()) if present else set()
+    await check_fields(project, fields, judge, await _check_targets(project, fields, wanted))
     return fields
 
 
@@ -51,13 +51,18 @@ async def check_fields(
         raise Invalid(found)
 
 
-async def _check_targets(project: Project, fields: Fields, targets: set[str]) -> list[Violation]:
-    known = await Definitions(project.database).names() if targets else set()
+async def _check_targets(project: Project, fields: Fields, wanted: set[str]) -> list[Violation]:
+    known = await Definitions(project.database).names() if wanted else set()
+    absent = [name for name, target in targets(fields).items() if target in wanted - known]
     return [
-        Violation((*LOC, name, "collection"), "There is no collection of this name", "collection_not_found")
-        for name, field in fields.items()
-        if field.collection in targets - known
+        Violation((*_place(name, fields), "collection"), "There is no collection of this name", "collection_not_found")
+        for name in absent
     ]
+
+
+def _place(name: str, fields: Fields) -> Location:
+    """The place of a reference's own definition, which in an array of them is that of its items."""
+    return (*LOC, name) if fields[name].collection is not None else (*LOC, name, "items")
 
 
 async def _check_defaults(project: Project, fields: Fields, judge: PatternJudge) -> list[Violation]:

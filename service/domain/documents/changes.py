@@ -11,6 +11,7 @@ from service.domain.collections.catalog import DeclaredCollection
 from service.domain.documents.approval import Approval, ApprovedChange
 from service.domain.documents.file_changes import delete_document as delete_with_files
 from service.domain.documents.reader import Reader, TargetCollection
+from service.domain.documents.references import find_dangling
 from service.domain.documents.writes import CHANGED, NO_CONDITIONS, Change, Data, Update, check_record
 from service.domain.documents.writing import LOC, Misfit, check_completed, store_write
 from service.domain.steps import run_in_steps
@@ -104,8 +105,8 @@ async def prepare_change(target: TargetCollection, update: Update, where: Tree =
             raise Invalid(violations)
         change = _read_change(target.reader, update, target.collection)
         approved = await Approval(target.reader).approve_change(update.id, change, target.collection.fields)
-        await check_completed(target, approved.new)
         await _check_elements(target, operations_of(change))
+        await check_completed(target, approved.new)
         if target.database.session is not None:
             # An operator that MongoDB refuses would end the transaction.
             await _check_fit(target, update, operations_of(approved.change))
@@ -137,12 +138,11 @@ def _read_change(reader: Reader, update: Update, collection: DeclaredCollection)
 
 
 async def _check_elements(target: TargetCollection, operations: Operations) -> None:
-    """Raises Invalid for texts put into arrays that break a pattern."""
-    if not target.collection.patterned:
-        return
+    """Raises Invalid for references put into arrays that name no record, and for texts that break a pattern."""
     fields, judge, violations = target.collection.patterned, target.reader.engine.judge, list[Violation]()
     for operator, data in elements(operations):
-        violations += await judge.judge(target.project.id, data, fields, ("body", operator))
+        violations += await judge.judge(target.project.id, data, fields, ("body", operator)) if fields else []
+        violations += await find_dangling(target, data, ("body", operator))
     if violations:
         raise Invalid(violations)
 

@@ -4,24 +4,21 @@ The database's validator judges most of a write. Names, depth, patterns and refe
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TypeVar
 
-from service.domain.access.control import USERS
-from service.domain.access.relations import readable_ids
 from service.domain.documents.file_changes import find_before, settle_write, touches_files
-from service.domain.documents.reader import Reader, TargetCollection
+from service.domain.documents.reader import TargetCollection
+from service.domain.documents.references import find_gone, list_dangling
 from service.domain.documents.writes import Data, Write
 from service.errors import Invalid, Location, RejectedByValidator, ServiceError, Unavailable, Violation
-from service.rules.permissions import Permissions
 from service.schema.nearest import describe_nearest
 from service.schema.values import check_data
 from service.schema.violations import is_verdict, may_lack_version, translate
-from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import DocumentStore, Reference, StoredDocument
-from service.storage.documents import missing as find_missing
+from service.storage.documents import DocumentStore, StoredDocument
 from service.storage.validator_migrations import renew_validator
 
 LOC: Location = ("body", "data")
@@ -138,61 +135,11 @@ async def map_in_turns(function: Callable[[Item], Result], items: Sequence[Item]
 
 async def _faults(target: TargetCollection, rows: Sequence[Data]) -> list[list[Violation]]:
     """Only texts are looked for as references; the validator refuses values of other types."""
-    wanted: dict[str, set[str]] = {}
-    for data in rows:
-        for name, related in target.collection.targets.items():
-            if isinstance(value := data.get(name), str):
-                wanted.setdefault(related, set()).add(value)
-    gone = await _find_missing(target.reader, wanted) if wanted else set[Reference]()
+    gone = await find_gone(target, rows)
     fields, judge = target.collection.patterned, target.reader.engine.judge
     mismatches = [await judge.judge(target.project.id, data, fields, LOC) if fields else [] for data in rows]
-    return [[*found, *_dangling(target, data, gone)] for found, data in zip(mismatches, rows, strict=True)]
-
-
-async def _find_missing(reader: Reader, wanted: Mapping[str, set[str]]) -> set[Reference]:
-    """Those (collection, id) of {collection: ids} that name no record which the caller may read.
-
-    A reference to the caller's own record is never missing. Collections that the caller reads as a whole are asked for in
-    one command together.
-    """
-    every, missing = dict[str, set[str]](), set[Reference]()
-    for collection, ids in wanted.items():
-        others = ids - {reader.permissions.user_id()} if collection == USERS else ids
-        if not others:
-            continue
-        name = _shown(collection)
-        permissions = await reader.engine.access.find_permissions(reader.caller, name, since=reader.since)
-        if permissions is not None and permissions.read is True:
-            every[collection] = others
-        else:
-            found = await _find_readable(reader, collection, others, permissions)
-            missing |= {(collection, each) for each in others - found}
-    return missing | await find_missing(reader.database, every)
-
-
-async def _find_readable(reader: Reader, collection: str, ids: set[str], permissions: Permissions | None) -> set[str]:
-    """Those of `ids` that the caller may read; by newer sets, if there are, where that is not all of them."""
-    if permissions is None:
-        return set()
-    found = await readable_ids(reader.database, collection, permissions.read, ids)
-    if found < ids:
-        access, name = reader.engine.access, _shown(collection)
-        newer = await access.renew(reader.caller, name, permissions, since=reader.began)
-        if newer is not None:
-            found = await readable_ids(reader.database, collection, newer.read, ids)
-    return found
-
-
-def _dangling(target: TargetCollection, data: Data, gone: set[Reference]) -> list[Violation]:
-    return [
-        Violation((*LOC, name), f"There is no record with this id in {_shown(related)}", "reference_not_found")
-        for name, related in target.collection.targets.items()
-        if isinstance(value := data.get(name), str) and (related, value) in gone
-    ]
-
-
-def _shown(target: str) -> str:
-    return target.removeprefix(mongo_collection_name(""))
+    dangling = await map_in_turns(lambda data: list_dangling(target, data, gone, LOC), rows if gone else ())
+    return [[*found, *more] for found, more in zip_longest(mismatches, dangling, fillvalue=())]
 
 
 async def store_write(

@@ -31,7 +31,7 @@ from service.query.conditions import (
     to_match,
 )
 from service.query.nodes import Match, Where
-from service.query.shapes import NESTED, USERS, Shape, ShapeField
+from service.query.shapes import NESTED, USERS, Shape, ShapeField, local_of
 from service.query.tree import Tree
 from service.schema.values import Kind
 
@@ -106,9 +106,11 @@ def _follow(path: Path, shape: Shape) -> tuple[tuple[Hop, ...], Shape, Path]:
     """The steps along the relations that `path` begins with, the shape that they lead to, and the path that is left."""
     hops: list[Hop] = []
     while (name := relation_name(path, shape.nested)) is not None:
-        target, id_ = shape.relation(name), shape.sort_field(("data", f"{name}_id"))
+        target, id_ = shape.relation(name), shape.sort_field(tuple(shape.local(name).split(".")))
         if target is None or id_ is None:
             raise _Misfit(NO_RELATION)
+        if id_.many:
+            raise _Misfit('A group follows no array of references; group by its ids, with "each": true')
         hops.append(Hop(id_.path, target.collection, target.match, is_declared=id_.kind is Kind.REFERENCE))
         shape, path = target, path[1:]
     return tuple(hops), shape, path
@@ -173,6 +175,9 @@ class _Columns:
 
     def relation(self, name: str) -> None:  # noqa: ARG002 - a row has none
         return None
+
+    def local(self, name: str) -> str:
+        return local_of(name)
 
     def relations(self) -> tuple[str, ...]:
         return ()

@@ -127,6 +127,35 @@ def test_the_snippets_of_the_pages_compile(node: str, folder: Path) -> None:
     compile_with(node, "typescript-7", folder, "--noUnusedLocals", "false", "page.ts")
 
 
+MANY = """
+const posts = ac.collection("posts");
+const id = (await ac.collection("tags").create({ name: "a" })).id;
+await posts.create({ tag_ids: [id] });
+const page = await posts.list({ where: { tag_ids_hasall: [id], tags: { name_eq: "a" } }, populate: ["tags", "first.posts"] });
+for (const each of page.documents) {
+  const names: string[] | undefined = each.data.tags?.map((tag) => tag.data.name);
+  const first: string | undefined = each.data.first?.data.name;
+  void [names, first, each.data.first?.data.posts?.map((post) => post.id)];
+}
+const every = await posts.list({ populate: ["tags"], fields: ["tags.name"] });
+every.documents[0]?.data.tags?.map((tag) => tag.data.name);
+"""
+
+
+def test_an_array_of_references_is_populated_as_a_list(node: str, folder: Path) -> None:
+    one, many = {"type": "reference"}, {"type": "array"}
+    schemas: dict[str, Any] = {
+        "tags": {
+            "name": {"type": "string", "required": True},
+            "post_ids": many | {"items": one | {"collection": "posts"}},
+        },
+        "posts": {"tag_ids": many | {"items": one | {"collection": "tags"}}, "first_id": one | {"collection": "tags"}},
+    }
+    (folder / "schema.ts").write_text(write_typescript(declared(schemas)).text)
+    (folder / "many.ts").write_text(HEAD.format(module="schema") + MANY)
+    compile_with(node, "typescript-7", folder, "many.ts")
+
+
 ANY = """import { createClient } from "@auth-collections/client";
 import { admin } from "@auth-collections/client/admin";
 import { passkeys } from "@auth-collections/client/passkeys";
