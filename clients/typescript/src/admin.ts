@@ -1,5 +1,6 @@
 /** Administration of a project, for servers with its secret key. Results are the service's own. */
 import type { Client } from "./accounts.js";
+import type { Time } from "./base.js";
 import { ifMatch, part } from "./bodies.js";
 import { coreOf } from "./client.js";
 import type { AnySchema } from "./schema.js";
@@ -7,6 +8,10 @@ import type { Call, CallOptions } from "./transport.js";
 
 type Json = Record<string, any>;
 type Saving = { dry_run?: boolean; indexes?: boolean; if_match?: number | string } & CallOptions;
+/** `events` are patterns with commas between them. */
+export type ChangesQuery = { after?: string; events?: string; limit?: number; wait?: number };
+export interface Change { id: string; type: string; timestamp: Time; project_id: string; cursor: string; data: Json }
+export interface Changes { events: Change[]; next: string; caught_up: boolean; lag_ms: number }
 
 export function admin<S extends AnySchema>(client: Client<S>) {
   const core = coreOf(client);
@@ -52,6 +57,8 @@ export function admin<S extends AnySchema>(client: Client<S>) {
       makeLink: (id: string, json: { purpose: string; redirect_to?: string }, options?: CallOptions) => ask("POST", `${user(id)}/links`, options, { json }),
     },
     events: (query?: Json, options?: CallOptions) => ask("GET", "/auth-collections/events", options, { query }),
+    /** A page of what was written. `next` is `after` of the next call; `wait` is the seconds to wait for a first event. */
+    changes: (query?: ChangesQuery, options?: CallOptions): Promise<Changes> => ask("GET", "/api/changes", options, { query }),
     mails: {
       list: (query?: { limit?: number; offset?: number }, options?: CallOptions) => ask("GET", "/auth-collections/mails", options, { query }),
       retry: (id: string, options?: CallOptions): Promise<null> => ask("POST", `/auth-collections/mails/${part(id)}/retry`, options),

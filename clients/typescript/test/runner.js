@@ -6,7 +6,7 @@ import { realtime } from "@auth-collections/client/realtime";
 import { makeVerifier } from "@auth-collections/client/verify";
 
 const { ConfigurationError, createClient, memory, raw, ServiceError } = library;
-const QUERIES = ["list", "each", "first", "count", "aggregate"];
+const QUERIES = ["list", "each", "first", "count", "aggregate", "changes"];
 const CHANGES = ["update", "update_many", "delete_many"];
 const OPTIONS = ["timeout", "retries", "idempotent", "if_match", "dry_run"];
 const FORMS = {

@@ -208,3 +208,20 @@ class Admin(Part):
         query = {"type": type, "user_id": user_id, "since": since, "until": until, **page}
         found: dict[str, Any] = self._read("/auth-collections/events", query, options)
         return found
+
+    def changes(
+        self,
+        *,
+        after: str | None = None,
+        events: str | None = None,
+        limit: int | None = None,
+        wait: int | None = None,
+        **options: Unpack[Options],
+    ) -> dict[str, Any]:
+        """Returns a page of what was written. Its `next` is `after` of the next call.
+
+        `events` are patterns with commas between them, `wait` the seconds to wait for a first event.
+        """
+        query = {"after": after, "events": events, "limit": limit, "wait": wait}
+        found: dict[str, Any] = self._read("/api/changes", query, options)
+        return found
