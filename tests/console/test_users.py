@@ -3,10 +3,11 @@
 import base64
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.conftest import PROJECT, Console, find_faults, needs_console
+from tests.console.conftest import PROJECT, Console, find_faults, find_misfits, needs_console
 
 pytestmark = needs_console
 USERS = f"projects/{PROJECT}/auth-collections/users"
@@ -76,6 +77,33 @@ def test_a_user_is_found_changed_and_acted_as(users: Console, console: Console) 
     page.get_by_role("button", name="Delete user").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("gridcell", name="ben@example.com")).to_be_visible()
+
+
+def test_a_user_without_an_address_is_shown_and_acted_as(users: Console, console: Console) -> None:
+    project = f"projects/{PROJECT}"
+    users.admin("PATCH", f"{project}/settings", {"settings": {"ANONYMOUS": "on"}})
+    key = users.admin("POST", f"{project}/keys", {"kind": "publishable", "name": "guests"})["key"]
+    url = f"{users.settings['BASE_URL']}/auth-collections/signup-anonymous"
+    assert httpx2.post(url, json={"cart": ["a1"]}, headers={"x-api-key": key}).status_code == 201
+    page = console.open(f"#/projects/{PROJECT}/users")
+    page.get_by_role("gridcell", name="anonymous", exact=True).click()
+    expect(page.get_by_role("heading", name="anonymous", level=2)).to_be_visible()
+    expect(page.get_by_role("button", name="Make a link")).to_have_count(0)
+    expect(page.get_by_role("button", name="Mark as proven")).to_have_count(0)
+    assert find_misfits(page) == []
+    page.get_by_role("button", name="Edit").click()
+    expect(page.get_by_role("textbox", name="Email")).to_have_value("")
+    page.get_by_role("textbox", name="Roles").fill("guest")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("guest", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Act as…").click()
+    page.get_by_role("textbox", name="Reason").fill("a question about a cart")
+    page.get_by_role("button", name="Begin").click()
+    bar = page.get_by_role("region", name="Acting as a user")
+    expect(bar).to_contain_text("anonymous")
+    bar.get_by_role("button", name="Stop").click()
+    expect(bar).to_have_count(0)
+    users.admin("PATCH", f"{project}/settings", {"settings": {"ANONYMOUS": None}})
 
 
 def test_files_are_listed_with_their_owners_and_pictures(users: Console, console: Console) -> None:

@@ -7,6 +7,7 @@ import { later } from "../parts/later.js";
 import { announce } from "./announcements.js";
 import { call } from "./api.js";
 import { html } from "./html.js";
+import { addressOf } from "./texts.js";
 
 /** @typedef {{ project: string, user: any, token: string, sid: string, until: number }} Acting */
 
@@ -34,7 +35,7 @@ export function ActingBar() {
   const left = Math.max(0, Math.ceil((held.until - now) / 1000));
   const stop = () => call(`projects/${encodeURIComponent(held.project)}/users/${encodeURIComponent(held.user.id)}/act-as/${encodeURIComponent(held.sid)}`, { method: "DELETE" }).then(
     () => { acting.value = null; }, (error) => (error.status === 404 ? (acting.value = null) : announce(error.message)));
-  return html`<div class="acting" role="region" aria-label="Acting as a user"><${Icon} name="venetian-mask" /><span class="cut">You act as <b dir="auto">${held.user.email}</b> in ${held.project}</span>
+  return html`<div class="acting" role="region" aria-label="Acting as a user"><${Icon} name="venetian-mask" /><span class="cut">You act as <b dir="auto">${addressOf(held.user)}</b> in ${held.project}</span>
     <span class="number" aria-hidden="true">${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}</span><span class="push" />
     <button class="button button-small" onClick=${() => see(true)}>See data</button><${Copy} text=${held.token} name="the token" /><button class="button button-small" onClick=${stop}>Stop</button>
     ${isSeen && html`<${SeenAs} acting=${held} close=${() => see(false)} />`}</div>`;

@@ -37,6 +37,9 @@ export function remaining(at) {
   return `${Math.round(minutes / 60)} hours`;
 }
 
+/** @param {{ email: string | null }} user @returns {string} The address; a word for an anonymous user, who has none. */
+export const addressOf = ({ email }) => email ?? "anonymous";
+
 /** @param {string} name @returns {string} Two letters. */
 export const initials = (name) => name.split(/\s+/).map((word) => [...word][0] ?? "").slice(0, 2).join("").toUpperCase();
 

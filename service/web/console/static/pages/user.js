@@ -8,7 +8,7 @@ import { useLoading } from "../app/loading.js";
 import { go, link } from "../app/router.js";
 import { allows } from "../app/session.js";
 import { Bar } from "../app/shell.js";
-import { initials, number, Time } from "../app/texts.js";
+import { addressOf, initials, number, Time } from "../app/texts.js";
 import { shortText } from "../grid/columns.js";
 import { useAction } from "../parts/action.js";
 import { Question } from "../parts/dialog.js";
@@ -41,17 +41,17 @@ function Account({ project, id }) {
   const mayWrite = allows(project, "users", "write");
   const close = () => open("");
   const done = () => { close(); loading.reload(); };
-  const name = shortText(user?.data.name) || user?.email || "User";
+  const name = shortText(user?.data.name) || (user && addressOf(user)) || "User";
   const picture = Object.values(user?.data ?? {}).find((value) => typeof value === "string" && PICTURE.test(value) && URL.parse(value)?.origin === location.origin);
   const change = (/** @type {object} */ body) => act(() => call(path, { method: "PATCH", body }));
   return html`<main class="main"><${Bar} title=${name} tabs=${html`<a class="faint wide" href=${link(["projects", project, "users"])}>All users</a>`}>
-      ${user && mayWrite && html`<button class="button wide" onClick=${() => open("link")}><${Icon} name="link" />Make a link</button>
+      ${user && mayWrite && html`${user.email && html`<button class="button wide" onClick=${() => open("link")}><${Icon} name="link" />Make a link</button>`}
         <button class="button" onClick=${() => open("act")}><${Icon} name="venetian-mask" />Act as…</button>`}<//>
     <div class="page"><div class="page-inner">${notice}<${Loaded} loading=${loading}>${user && html`
       <div class="person">${picture ? html`<img class="avatar avatar-large" src=${picture} alt="" />` : html`<span class="avatar avatar-large avatar-word" aria-hidden="true">${initials(name)}</span>`}<div class="listing-text">
         <div class="row"><h2 class="cut" dir="auto">${name}</h2><span class=${`badge ${user.disabled ? "badge-warn" : "badge-good"}`}>${user.disabled ? "disabled" : "active"}</span>
           ${(user.roles ?? []).map((/** @type {string} */ role) => html`<span class="badge" key=${role}>${role}</span>`)}</div>
-        <p class="row soft"><span dir="auto">${user.email}</span>${user.email_verified && html`<span class="row good"><${Icon} name="badge-check" small />proven</span>`}<code class="id">${user.id}</code><${Copy} text=${user.id} name="the id" /></p></div></div>
+        <p class="row soft"><span dir="auto">${addressOf(user)}</span>${user.email_verified && html`<span class="row good"><${Icon} name="badge-check" small />proven</span>`}<code class="id">${user.id}</code><${Copy} text=${user.id} name="the id" /></p></div></div>
       <div class="columns"><div class="stack"><${Profile} user=${user} edit=${mayWrite ? () => open("edit") : null} />
           <${SignIn} user=${user} mayWrite=${mayWrite} open=${open} change=${change} />
           <${Sessions} sessions=${found.sessions} end=${mayWrite ? () => open("sessions") : null} /></div>
@@ -83,7 +83,7 @@ function SignIn({ user, mayWrite, open, change }) {
   return html`<section class="card card-list" aria-labelledby="sign-in"><div class="card-head"><h2 id="sign-in">Sign-in</h2></div>
     <div class="listing"><${Icon} name="lock-keyhole" /><div>Password<p>Another one ends the sessions.</p></div>${mayWrite && html`<button class="button push" onClick=${() => open("password")}>Set password</button>`}</div>
     <div class="listing"><${Icon} name="smartphone" /><div>Second factors<p>Apps, passkeys and recovery codes.</p></div>${mayWrite && html`<button class="button push" onClick=${() => open("factors")}>Remove factors</button>`}</div>
-    <div class="listing"><${Icon} name="mail" /><div>Address<p>${user.email_verified ? "proven" : "not proven"}</p></div>${mayWrite && html`<button class="button push" onClick=${() => change({ email_verified: !user.email_verified })}>${user.email_verified ? "Mark as not proven" : "Mark as proven"}</button>`}</div>
+    ${user.email && html`<div class="listing"><${Icon} name="mail" /><div>Address<p>${user.email_verified ? "proven" : "not proven"}</p></div>${mayWrite && html`<button class="button push" onClick=${() => change({ email_verified: !user.email_verified })}>${user.email_verified ? "Mark as not proven" : "Mark as proven"}</button>`}</div>`}
     ${mayWrite && html`<div class="listing"><${Icon} name="ban" /><div>Account<p>${user.disabled ? "It may not sign in." : "It may sign in."}</p></div><span class="row push"><button class="button" onClick=${() => change({ disabled: !user.disabled })}>${user.disabled ? "Enable" : "Disable"}</button>
       <button class="button button-quiet is-danger" onClick=${() => open("delete")}>Delete user</button></span></div>`}</section>`;
 }

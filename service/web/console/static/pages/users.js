@@ -7,7 +7,7 @@ import { useLoading } from "../app/loading.js";
 import { go, link, place, replace } from "../app/router.js";
 import { allows } from "../app/session.js";
 import { Bar } from "../app/shell.js";
-import { number } from "../app/texts.js";
+import { addressOf, number } from "../app/texts.js";
 import { makeColumn, queryName } from "../grid/columns.js";
 import { FilterChips } from "../grid/filter.js";
 import { Grid } from "../grid/grid.js";
@@ -20,7 +20,7 @@ import { Icon } from "../parts/icon.js";
 import { Empty, Loaded } from "../parts/states.js";
 
 const PROFILE_COLUMNS = 3;
-const EMAIL = makeColumn({ path: "email", kind: "email", width: 232, read: (row) => row.email });
+const EMAIL = makeColumn({ path: "email", kind: "email", width: 232, read: addressOf });
 const ACCOUNT = [
   makeColumn({ path: "roles", kind: "roles", width: 140, read: (row) => row.roles?.join(", ") }),
   makeColumn({ path: "email_verified", title: "verified", kind: "boolean", read: (row) => row.email_verified }),

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { readCollections } from "../app/collections.js";
 import { html } from "../app/html.js";
 import { useLoading } from "../app/loading.js";
+import { addressOf } from "../app/texts.js";
 import { Dialog } from "./dialog.js";
 import { Editor, writeJson } from "./editor.js";
 import { Loaded } from "./states.js";
@@ -22,7 +23,7 @@ export function SeenAs({ acting, close }) {
   const [chosen, choose] = useState("");
   const name = chosen || (names.data?.[0] ?? "");
   const loading = useLoading(async (signal) => (name ? readAs(acting.token, name, signal) : null), [name]);
-  return html`<${Dialog} title=${`Data as ${acting.user.email} sees it`} close=${close} size="wide"><div class="dialog-body">
+  return html`<${Dialog} title=${`Data as ${addressOf(acting.user)} sees it`} close=${close} size="wide"><div class="dialog-body">
       <label class="field field-above"><span class="field-label">Collection</span><select class="input" onChange=${(/** @type {Event} */ event) => choose(/** @type {HTMLSelectElement} */ (event.currentTarget).value)}>
         ${(names.data ?? []).map((each) => html`<option key=${each} value=${each} selected=${each === name}>${each}</option>`)}</select></label>
       <${Loaded} loading=${loading}><div class="seen-as"><${Editor} label="The answer" value=${writeJson(loading.data?.documents ?? loading.data)} readonly rows=${6} /></div><//></div>

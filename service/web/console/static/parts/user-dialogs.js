@@ -4,7 +4,7 @@ import { beginActing } from "../app/acting.js";
 import { call } from "../app/api.js";
 import { pathOf } from "../app/collections.js";
 import { html } from "../app/html.js";
-import { Time } from "../app/texts.js";
+import { addressOf, Time } from "../app/texts.js";
 import { Dialog } from "./dialog.js";
 import { Editor, parseJson, writeJson } from "./editor.js";
 import { Alert, DialogFoot, Field, Select, useForm } from "./form.js";
@@ -15,14 +15,14 @@ const PURPOSES = { sign_in: "Signs in", verify_email: "Proves the address", rese
 /** @param {{ path: string, user: any, close: () => void, done: () => void }} given */
 export function EditUser({ path, user, close, done }) {
   const roles = (user.roles ?? []).join(", ");
-  const form = useForm({ email: user.email, roles, data: writeJson(user.data), claims: writeJson(user.claims) }, async (values) => {
+  const form = useForm({ email: user.email ?? "", roles, data: writeJson(user.data), claims: writeJson(user.claims) }, async (values) => {
     const data = parseJson(values.data ?? "").value;
     const changed = Object.entries(data).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(user.data[name]));
     const gone = Object.keys(user.data).filter((name) => !(name in data)).map((name) => [name, null]);
     const body = {
       ...(changed.length + gone.length ? { data: Object.fromEntries([...changed, ...gone]) } : {}),
       ...(values.claims === writeJson(user.claims) ? {} : { claims: parseJson(values.claims ?? "").value }),
-      ...(values.email === user.email ? {} : { email: values.email }),
+      ...(values.email === (user.email ?? "") ? {} : { email: values.email }),
     };
     if (Object.keys(body).length) await call(path, { method: "PATCH", body });
     if (values.roles !== roles) await call(`${path}/roles`, { method: "PUT", body: { roles: String(values.roles ?? "").split(",").map((/** @type {string} */ each) => each.trim()).filter(Boolean) } });
@@ -31,7 +31,7 @@ export function EditUser({ path, user, close, done }) {
   const data = parseJson(form.values.data ?? "");
   const claims = parseJson(form.values.claims ?? "");
   return html`<${Dialog} title="Edit the user" close=${close} size="wide"><form onSubmit=${form.submit}><div class="dialog-body"><${Alert} form=${form} />
-    <${Field} form=${form} name="email" label="Email" type="email" hint="Another address is not proven." />
+    <${Field} form=${form} name="email" label="Email" type="email" required=${!!user.email} hint="Another address is not proven." />
     <${Field} form=${form} name="roles" label="Roles" required=${false} hint="Separated by commas." />
     <div class="stack-small"><span class="field-label">Profile</span><${Editor} label="Profile" value=${form.values.data} change=${(/** @type {string} */ text) => form.set("data", text)} mistake=${data.mistake} rows=${5} />
       <span class="field-error">${form.faults.data}</span></div>
@@ -69,6 +69,6 @@ export function ActAs({ project, user, close }) {
     close();
   });
   return html`<${Dialog} title="Act as the user" close=${close}><form onSubmit=${form.submit}><div class="dialog-body"><${Alert} form=${form} />
-    <p class="soft">For 15 minutes you read and write what the rules allow to <b dir="auto">${user.email}</b>. The user sees the session; the reason stands in the audit log.</p>
+    <p class="soft">For 15 minutes you read and write what the rules allow to <b dir="auto">${addressOf(user)}</b>. The user sees the session; the reason stands in the audit log.</p>
     <${Field} form=${form} name="reason" label="Reason" autofocus /></div><${DialogFoot} form=${form} action="Begin" close=${close} /></form><//>`;
 }
