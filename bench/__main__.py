@@ -10,6 +10,7 @@ import typer
 from bench.aggregations import measure_aggregations
 from bench.bystanders import measure_beside_bulk, measure_silent, measure_stream, measure_writes
 from bench.command_line import measure_commands
+from bench.console import measure_console
 from bench.cursors import measure_cursors
 from bench.elections import measure_elections
 from bench.fast import measure_fast
@@ -76,6 +77,9 @@ def main(
     fast: Annotated[
         bool, typer.Option("--fast", help="Requests without each replacement of service/fast; only when asked for.")
     ] = False,
+    console: Annotated[
+        bool, typer.Option("--console", help="The console's grid of --users documents; only when asked for.")
+    ] = False,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -98,7 +102,7 @@ def main(
         for name, wanted in (
             asked
             | {"scaling": scaling, "rules": rules, "cursor": cursor, "aggregations": aggregations, "realtime": realtime}
-            | {"sessions": sessions, "fast": fast}
+            | {"sessions": sessions, "fast": fast, "console": console}
         ).items()
         if wanted
     } or set(asked)
@@ -129,6 +133,7 @@ def _parts(
         ("fast", lambda: measure_fast(located, rounds=rounds, block=BLOCK)),
         ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK, against=against)),
         ("cursor", lambda: measure_cursors(located, documents=many)),
+        ("console", lambda: measure_console(located, documents=many, rounds=few)),
         ("aggregations", lambda: measure_aggregations(located, many=many, rounds=few)),
         ("uploads", lambda: measure_uploads(located, rounds=few)),
         ("logins", lambda: measure_logins(located, rounds=few)),
