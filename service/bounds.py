@@ -236,6 +236,11 @@ MAX_ROW_BYTES = Bound(
 MAX_CONDITIONS = Bound(50, "conditions of a query, those of its `where` included", protects=MONGODB, past=INVALID)
 MAX_RELATION_DEPTH = Bound(3, "relations that one condition or `populate` follows", protects=MONGODB, past=INVALID)
 MAX_POPULATE = Bound(5, "relations to populate", protects=MONGODB, past=INVALID)
+MAX_COUNTS = Bound(5, "names in `with_counts`", protects=MONGODB, past=INVALID)
+MAX_COUNTED = Bound(
+    1_000, "related records that are counted for a record", protects=MONGODB, past="1,001 stands for more"
+)
+MAX_COUNTING_LIMIT = Bound(100, "records of a page with counts", protects=MONGODB, past=INVALID)
 MAX_LIMIT = Bound(1_000, "records of a page", protects=MEMORY, past=INVALID)
 MAX_SORT_KEYS = Bound(3, "fields to sort by", protects=MONGODB, past=INVALID)
 MAX_CHOSEN = Bound(500, "names in `fields`", protects=LOOP, past=INVALID)

@@ -109,6 +109,12 @@ def queries(site: Site) -> Iterator[Input]:
         yield Input(
             f"{name}, populate=*", "MAX_POPULATE", "GET", f"{path}?limit=1000&populate=*", key, status=(200, 422)
         )
+        if path == USERS:
+            counted = f"{path}?limit={bounds.MAX_COUNTING_LIMIT}&with_counts=" + ",".join(
+                f"things.{each}" for each in RELATIONS
+            )
+            for bound in ("MAX_COUNTS", "MAX_COUNTED", "MAX_COUNTING_LIMIT"):
+                yield Input(f"{name}, with_counts", bound, "GET", counted, key)
         asked = path.removesuffix("/documents") + "/query"
         chosen = [
             f"{some}{number}" if name == "users" else f"data.value.k{number}" for number in range(bounds.MAX_CHOSEN)

@@ -23,6 +23,7 @@ from service.query.matcher import decide
 from service.query.matching import is_streamed
 from service.query.nodes import BoundQuery, Count, Match, RelationMatch
 from service.query.populate import Row, ShowFiles, attach, select_rows, show_rows
+from service.query.related_counts import CountedRelation, count_command
 from service.query.shapes import USERS, Shape
 from service.query.tree import Filter, Leaf, Related, Tree, leaves
 from service.schema.steps import Steps
@@ -46,6 +47,8 @@ TotalIs = Literal["exact", "estimated", "at_least"]
 EXACT: TotalIs = "exact"
 ESTIMATED: TotalIs = "estimated"
 AT_LEAST: TotalIs = "at_least"
+# The field of a row for the numbers of records that refer to it.
+COUNTS = "counts"
 TOO_LARGE = "The values of this field exceed 16 MB; add a filter"
 
 
@@ -99,14 +102,33 @@ class Lists:
         """One of the project's places, for a write whose guard searches texts as a list does. Entering it raises Busy."""
         return self._shares.take(database.database.name)
 
-    async def read(self, database: ProjectDatabase, query: BoundQuery, show: ShowFiles | None = None) -> Listing:
+    async def read(
+        self,
+        database: ProjectDatabase,
+        query: BoundQuery,
+        show: ShowFiles | None = None,
+        counted: Sequence[CountedRelation] = (),
+    ) -> Listing:
         """One command for the page, at most one for the total if asked, and one probe for each relation filtered by.
 
         `show` puts the URLs of files into a row, where they are not the plain ones. Raises Busy, Invalid where the page is too
         large, and QueryTooSlow after two seconds of database time.
         """
         async with self.take(database):
-            return await ListReading(database, show).run(query)
+            reading = ListReading(database, show)
+            listing = await reading.run(query)
+            if counted:
+                found = await reading.count_related(query.collection, [row["_id"] for row in listing.rows], counted)
+                for row in listing.rows:
+                    row[COUNTS] = found[row["_id"]]
+            return listing
+
+    async def count_related(
+        self, database: ProjectDatabase, collection: str, id_: str, counted: Sequence[CountedRelation]
+    ) -> dict[str, int]:
+        """How many records refer to the one with this id, by the names of `counted`. Raises Busy, QueryTooSlow."""
+        async with self.take(database):
+            return (await ListReading(database).count_related(collection, [id_], counted))[id_]
 
     async def distinct(self, database: ProjectDatabase, query: BoundDistinct) -> list[Any]:
         """The values of a field, in MongoDB's order: one more than are shown, where there are more. Raises as `read`."""
@@ -225,6 +247,21 @@ class ListReading:
         rows = await run_in_steps(self._database, self._shown(query, found))
         total, total_is = await self._count(query, len(rows), is_last=next_ is None)
         return Listing(rows, total, query.limit, query.offset, total_is, query.cursor is not None, next_)
+
+    async def count_related(
+        self, collection: str, ids: Sequence[str], counted: Sequence[CountedRelation]
+    ) -> dict[str, dict[str, int]]:
+        """Id → name → number of records, in one command; all are 0 for a record that is gone."""
+        found = {id_: {each.name: 0 for each in counted} for id_ in ids}
+        if not ids:
+            return found
+        matches = [await self._timed.resolve(each.match, each.collection) for each in counted]
+        resolved = [replace(each, match=match) for each, match in zip(counted, matches, strict=True)]
+        records, seconds = self._database.records(collection), self._timed.left()
+        for row in await records.page(count_command(collection, ids, resolved), seconds=seconds):
+            for number, each in enumerate(counted):
+                found[row["_id"]][each.name] = row[f"c{number}"][0]["n"] if row[f"c{number}"] else 0
+        return found
 
     async def distinct(self, query: BoundDistinct) -> list[Any]:
         match = await self._timed.resolve(query.match, query.collection)

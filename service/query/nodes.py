@@ -97,7 +97,8 @@ class Cursor:
 class ListQuery:
     """A parsed query. The `conditions` and `where` all hold. `populate` holds dotted names as paths, or the one path ("*",).
 
-    `fields` are the paths of what is shown of `data`; None for all of it. With a cursor there is no offset.
+    `fields` are the paths of what is shown of `data`; None for all of it. With a cursor there is no offset. `counts` are the
+    names of related records to count, as they were sent.
     """
 
     conditions: tuple[Condition, ...] = ()
@@ -109,6 +110,7 @@ class ListQuery:
     populate: tuple[tuple[str, ...], ...] = ()
     fields: tuple[tuple[str, ...], ...] | None = None
     cursor: Cursor | None = None
+    counts: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[AnyCondition]:
         """Every condition."""

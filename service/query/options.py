@@ -3,19 +3,22 @@
 Each reader raises Fault, or Invalid with places of its own.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from service.bounds import MAX_CHOSEN, MAX_LIMIT, MAX_POPULATE, MAX_RELATION_DEPTH, MAX_SORT_KEYS
-from service.query.names import Fault, Path, read_path
+from service.bounds import MAX_CHOSEN, MAX_COUNTS, MAX_LIMIT, MAX_POPULATE, MAX_RELATION_DEPTH, MAX_SORT_KEYS
+from service.query.names import NAME, Fault, Path, read_path
 from service.query.nodes import EVERY_RELATION, Count, SortKey, Where
 from service.query.operators import split_list
 from service.query.where import read_where
+from service.schema.options import COLLECTION_NAME
 from service.schema.strict_json import loads
 from service.schema.values import BadValue, parse_number
 
 # MongoDB's $skip is a 64-bit integer.
 MAX_OFFSET = 2**63 - 1
+COUNTED_NAME = re.compile(rf"{COLLECTION_NAME.pattern}(\.{NAME})?")
 
 
 def _where(text: str) -> Where:
@@ -87,6 +90,14 @@ def _populate(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     return paths
 
 
+def _counted(names: Sequence[str]) -> tuple[str, ...]:
+    if len(names) > MAX_COUNTS:
+        raise Fault(f"At most {MAX_COUNTS} names may be counted")
+    if not names or not all(map(COUNTED_NAME.fullmatch, names)):
+        raise Fault("Must be names of collections, or <collection>.<relation>, with commas between them")
+    return tuple(dict.fromkeys(names))
+
+
 # The parameters that are no filters: the field of ListQuery that each sets, and how its text is read.
 OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "limit": ("limit", _limit),
@@ -98,6 +109,7 @@ OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "where": ("where", _where),
     "fields": ("fields", lambda text: _fields(_names(text))),
     "cursor": ("cursor", str),
+    "with_counts": ("counts", lambda text: _counted(text.split(","))),
 }
 # The same of a body.
 BODY: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -109,4 +121,5 @@ BODY: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "fields": ("fields", _fields),
     "count": ("count", _count),
     "cursor": ("cursor", str),
+    "with_counts": ("counts", _counted),
 }

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
-from service.bounds import MAX_QUERY_BYTES
+from service.bounds import MAX_COUNTING_LIMIT, MAX_QUERY_BYTES
 from service.errors import Invalid, Location, Violation
 from service.query.cursor import fingerprint, read_cursor
 from service.query.names import Fault, Path, UnknownParameter, check_conditions, read_name, read_path
@@ -163,6 +163,8 @@ def _check_options(options: Mapping[str, Any], cursor: str | None) -> Iterator[V
     if "descending" in options and (len(sort) > 1 or any(key.descending for key in sort)):
         msg = "sort_order goes with one field; for several, write - before each that descends"
         yield Violation(("query", "sort_order"), msg, "value_error")
+    if "counts" in options and options.get("limit", ListQuery().limit) > MAX_COUNTING_LIMIT:
+        yield Violation(("query", "limit"), f"With with_counts at most {MAX_COUNTING_LIMIT}", "value_error")
     if cursor is not None and "offset" in options:
         yield Violation(("query", "offset"), "With a cursor there is no offset", "value_error")
 
@@ -190,6 +192,12 @@ def _flat(value: Any) -> Any:
     if isinstance(value, list):
         return [None if isinstance(each, list | dict) else each for each in value]
     return None if isinstance(value, dict) else value
+
+
+def parse_counts(query_string: bytes) -> tuple[str, ...]:
+    """The names in `with_counts` of a request for one record. Raises Invalid."""
+    pairs = dict(parse_pairs(query_string))
+    return parse([("with_counts", pairs["with_counts"])]).counts if "with_counts" in pairs else ()
 
 
 def parse_distinct(query_string: bytes) -> tuple[Path, ListQuery]:

@@ -26,7 +26,10 @@ READ_SECONDS = 5.0
 
 
 class StoredDocument(NamedTuple):
-    """A stored document. It is a named tuple, because that is built in half the time of a frozen dataclass."""
+    """A stored document. It is a named tuple, because that is built in half the time of a frozen dataclass.
+
+    `counts` are numbers of related records, where a client asks for them.
+    """
 
     id: str
     data: dict[str, Any]
@@ -34,6 +37,7 @@ class StoredDocument(NamedTuple):
     updated_at: datetime
     version: int = FIRST_VERSION
     has_signed_urls: bool = False
+    counts: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

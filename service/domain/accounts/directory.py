@@ -6,6 +6,7 @@ from typing import Any
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.accounts import Accounts
 from service.domain.accounts.profile import sign_files
+from service.domain.collections.catalog import Catalogs
 from service.domain.lists import Listing
 from service.domain.projects.lookup import Project
 from service.errors import UserNotFound
@@ -14,7 +15,9 @@ from service.query.bind import bind, bind_distinct
 from service.query.names import Path
 from service.query.nodes import ListQuery
 from service.query.populate import Row
+from service.query.related_counts import CountedRelation
 from service.query.shapes import USERS, Shape
+from service.rules.permissions import EVERYTHING
 from service.rules.visible import VisibleUsers
 from service.storage.users import StoredUser
 
@@ -22,14 +25,34 @@ from service.storage.users import StoredUser
 ROW = (*USERS.listed, "updated_at", "roles")
 
 
-async def list_users(accounts: Accounts, caller: ProjectCaller, query: ListQuery) -> Listing:
+async def list_users(accounts: Accounts, catalogs: Catalogs, caller: ProjectCaller, query: ListQuery) -> Listing:
     """One page of the users whom the caller may read. Raises Invalid, and as `Lists.read`.
 
     Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
     """
     shape = await _shape(accounts, caller)
     show = await accounts.protection.show(caller.project, [USERS.collection])
-    return await accounts.lists.read(caller.project.database, bind(query, shape), show)
+    counted = await _counted(accounts, catalogs, caller, query.counts)
+    return await accounts.lists.read(caller.project.database, bind(query, shape), show, counted)
+
+
+async def count_related(
+    accounts: Accounts, catalogs: Catalogs, caller: ProjectCaller, user_id: str, names: Sequence[str]
+) -> dict[str, int]:
+    """Name of a `with_counts` → the number of records that refer to the user, as far as the caller may read them."""
+    counted = await _counted(accounts, catalogs, caller, names)
+    return await accounts.lists.count_related(caller.project.database, USERS.collection, user_id, counted)
+
+
+async def _counted(
+    accounts: Accounts, catalogs: Catalogs, caller: ProjectCaller, names: Sequence[str]
+) -> tuple[CountedRelation, ...]:
+    if not names:
+        return ()
+    everything = isinstance(caller, SecretKeyCaller)
+    permissions = EVERYTHING if everything else await accounts.access.permit(caller, USERS.collection)
+    see = accounts.access.make_see(caller, USERS.collection, permissions)
+    return await catalogs.counts(caller.project, USERS.collection, names, see)
 
 
 async def list_values(accounts: Accounts, project: Project, path: Path, query: ListQuery) -> Sequence[Any]:

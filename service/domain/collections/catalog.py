@@ -5,7 +5,7 @@ An old definition can do little harm: the validator in the database judges every
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -19,6 +19,7 @@ from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound
 from service.query.account_shape import ACCOUNTS
 from service.query.nodes import ListQuery
+from service.query.related_counts import CountedRelation, bind_counts, collection_of
 from service.query.shapes import DocumentShape, Shape
 from service.rules.visible import Seen
 from service.schema.collection_options import CollectionOptions, read_options
@@ -132,6 +133,22 @@ class Catalogs:
         if shape is None:
             raise CollectionNotFound
         return shape
+
+    async def counts(
+        self, project: Project, parent: str, names: Sequence[str], see: See
+    ) -> tuple[CountedRelation, ...]:
+        """The meaning of the `names` of a `with_counts` on records of `parent`, a collection or the users.
+
+        Raises Invalid.
+        """
+        wanted = sorted({parent, *map(collection_of, names)} - {USERS})
+        found = await asyncio.gather(*(self.find(project, name) for name in wanted))
+        known = {each.name: each for each in found if each is not None}
+        find_shape = _find_shape(known, await see([*known, USERS]))
+        shape = find_shape(parent)
+        if shape is None:
+            raise CollectionNotFound
+        return bind_counts(names, shape, find_shape)
 
     async def _add_related(
         self, project: Project, collection: DeclaredCollection, known: dict[str, DeclaredCollection]

@@ -37,7 +37,7 @@ from service.domain.documents.writes import (
 )
 from service.domain.documents.writing import Sent, write_document
 from service.domain.idempotency import Keep
-from service.domain.lists import Listing
+from service.domain.lists import COUNTS, Listing
 from service.errors import (
     ConditionFailed,
     DocumentNotFound,
@@ -53,6 +53,7 @@ from service.rules.permissions import Permissions
 from service.rules.writes import creation_data
 from service.schema.values import Kind
 from service.schema.versions import Versions
+from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import ReplaceData, SetFields, StoredDocument, read_document
 from service.storage.files.uploads import Upload
@@ -124,9 +125,21 @@ class Documents:
 
     async def list(self, query: ListQuery) -> Page:
         """Raises Invalid, and as `Lists.read`."""
-        bound = await self.reader.bind(query)
-        found = await self.reader.engine.lists.read(self.reader.database, bound, await self.reader.show_rows(bound))
-        return Page([read_document(row) for row in found.rows], found)
+        bound, counted = await self.reader.bind(query), await self.reader.counted(query.counts)
+        show = await self.reader.show_rows(bound)
+        found = await self.reader.engine.lists.read(self.reader.database, bound, show, counted)
+        documents = [read_document(row) for row in found.rows]
+        if counted:
+            documents = [each._replace(counts=row[COUNTS]) for each, row in zip(documents, found.rows, strict=True)]
+        return Page(documents, found)
+
+    async def count_related(self, id_: str, names: Sequence[str]) -> Mapping[str, int]:
+        """Name of a `with_counts` → the number of records that refer to the document, as far as the caller may read them.
+
+        Raises Invalid, and as `Lists.read`.
+        """
+        counted, name = await self.reader.counted(names), mongo_collection_name(self.name)
+        return await self.reader.engine.lists.count_related(self.reader.database, name, id_, counted)
 
     async def distinct(self, path: Path, query: ListQuery) -> Sequence[Any]:
         """The values of a field in the documents that `query` finds. Raises Invalid, and as `Lists.distinct`."""

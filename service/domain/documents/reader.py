@@ -4,7 +4,7 @@ The secret key has permissions that allow everything. A caller to whom the rules
 before the query string and the body are looked at.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -28,6 +28,7 @@ from service.query.bind import bind
 from service.query.nodes import BoundQuery, Expansion, ListQuery
 from service.query.populate import ShowFiles
 from service.query.reading import Reading
+from service.query.related_counts import CountedRelation
 from service.query.shapes import Shape
 from service.query.tree import Tree
 from service.rules.permissions import EVERYTHING, Permissions
@@ -141,6 +142,13 @@ class Reader:
     async def bind(self, query: ListQuery) -> BoundQuery:
         """Raises CollectionNotFound, Invalid."""
         return bind(query, await self.shape(query))
+
+    async def counted(self, names: Sequence[str]) -> tuple[CountedRelation, ...]:
+        """What the names of a `with_counts` mean to the caller. Raises CollectionNotFound, Invalid."""
+        if not names:
+            return ()
+        see = self.engine.access.make_see(self.caller, self.name, self.permissions, since=self.since)
+        return await self.engine.catalogs.counts(self.project, self.name, names, see)
 
     async def resolve(self, query: BoundQuery) -> BoundQuery:
         """The query by the related records as they are now. Raises Busy, QueryTooSlow."""

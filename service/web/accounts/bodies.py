@@ -16,7 +16,7 @@ from service.web.auth.captcha import CaptchaToken
 from service.web.auth.grant import Granted
 from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword, Password
-from service.web.openapi.lists import Next, TotalIs
+from service.web.openapi.lists import Counts, Next, TotalIs
 from service.web.openapi.shapes import NAMES, Data, FormParts, Id, Limit, Offset, Time, Total
 
 FORM = (
@@ -131,6 +131,7 @@ class VisibleUser(TypedDict):
     email: NotRequired[AnyEmail]
     data: Data
     created_at: Time
+    counts: NotRequired[Counts]
 
 
 class ReadUser(VisibleUser):
@@ -161,6 +162,7 @@ class UserAccount(User):
     claims: Claims
     roles: NotRequired[list[str]]
     last_sign_in_at: NotRequired[Annotated[Time, Field(description="Where the user has signed in")]]
+    counts: NotRequired[Counts]
 
 
 class UserRecord(UserAccount):

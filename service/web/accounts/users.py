@@ -7,9 +7,11 @@ from starlette.requests import Request
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.accounts import directory, roles
 from service.domain.limits.policies import AUTH, AUTH_BY_RULE
+from service.domain.lists import COUNTS
 from service.domain.permissions import Access
 from service.errors import QueryTooSlow, UserNotFound
-from service.query.parse import parse_distinct, parse_query
+from service.query.nodes import ListQuery
+from service.query.parse import parse_counts, parse_distinct, parse_query
 from service.services import Services
 from service.web.accounts.bodies import ReadUser, RolesForm, UserList, UserRecord, UserRoles
 from service.web.accounts.views import (
@@ -28,7 +30,7 @@ from service.web.http.render import Json
 from service.web.openapi.declaration import Success, Tag
 from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues, distinct_view
-from service.web.openapi.query_parameters import distinct_parameters, list_parameters
+from service.web.openapi.query_parameters import counts_parameter, distinct_parameters, list_parameters
 from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME
 from service.web.realtime.event_streams import follow_users
 
@@ -57,15 +59,14 @@ by_query = partial(
 @by_rule(
     "GET /auth-collections/users",
     operator=Access("users", "read"),
-    parameters=list_parameters(EXAMPLE_FILTERS, "referred_by"),
+    parameters=list_parameters(EXAMPLE_FILTERS, "referred_by", "orders"),
     answer=PAGE,
     errors=(QueryTooSlow,),
     events=follow_users,
 )
 async def list_users(request: Request, caller: ProjectCaller, services: Services) -> Json[UserList]:
     """List and query users."""
-    query = parse_query(request.scope["query_string"])
-    return Json(list_view(caller, await directory.list_users(services.accounts, caller, query)))
+    return Json(await _list(caller, services, parse_query(request.scope["query_string"])))
 
 
 @by_query("POST /auth-collections/users/query", operator=Access("users", "read"))
@@ -74,8 +75,12 @@ async def query_users(request: RequestWith[ListForm], caller: ProjectCaller, ser
     """List and query users with conditions in the body."""
     await directory.check_reader(services.accounts, caller)
     with located_in_body():
-        query = await read_list_body(request)
-        return Json(list_view(caller, await directory.list_users(services.accounts, caller, query)))
+        return Json(await _list(caller, services, await read_list_body(request)))
+
+
+async def _list(caller: ProjectCaller, services: Services, query: ListQuery) -> UserList:
+    found = await directory.list_users(services.accounts, services.documents.catalogs, caller, query)
+    return list_view(caller, found)
 
 
 @endpoint(
@@ -99,6 +104,7 @@ async def distinct_user_values(request: Request, caller: SecretKeyCaller, servic
     "GET /auth-collections/users/{id}",
     operator=Access("users", "read"),
     description="By the secret key, or by whom the rules of users let read this one.",
+    parameters=(counts_parameter("orders"),),
     answer=Success(
         "The user, with what the caller may read",
         {"a user": {**EXAMPLE_USER, "updated_at": EXAMPLE_TIME}, "by a server": EXAMPLE_RECORD},
@@ -108,6 +114,9 @@ async def distinct_user_values(request: Request, caller: SecretKeyCaller, servic
 async def read_user(request: Request, caller: ProjectCaller, services: Services) -> Json[UserRecord | ReadUser]:
     """Get one user."""
     row = await directory.find_user(services.accounts, caller, request.path_params["id"])
+    if names := parse_counts(request.scope["query_string"]):
+        catalogs = services.documents.catalogs
+        row[COUNTS] = await directory.count_related(services.accounts, catalogs, caller, row["_id"], names)
     return Json(record_view(row) if isinstance(caller, SecretKeyCaller) else visible_view(row))
 
 

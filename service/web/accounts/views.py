@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.accounts.users import OpenedSession as SignIn
-from service.domain.lists import Listing
+from service.domain.lists import COUNTS, Listing
 from service.errors import EnrolmentRequired, FactorRequired
 from service.query.account_shape import show_account
 from service.query.populate import Row
@@ -67,6 +67,10 @@ def profile_view(user: StoredUser) -> Profile:
     return {**own_view(user), "updated_at": user.updated_at}
 
 
+def _with_counts(view: Any, row: Row) -> Any:
+    return {**view, COUNTS: row[COUNTS]} if COUNTS in row else view
+
+
 def row_view(row: Row) -> VisibleUser:
     """A user of a list, which makes no object of each row."""
     if "email" not in row:
@@ -79,12 +83,12 @@ def visible_view(row: Row) -> ReadUser:
     view: Any = {**row_view(row), "updated_at": row["updated_at"]}
     if row.get("roles"):
         view["roles"] = row["roles"]
-    return cast(ReadUser, view)
+    return cast(ReadUser, _with_counts(view, row))
 
 
 def record_view(row: Row) -> UserRecord:
     """A single user as the project's servers see one: all but the password, and what signs the user in."""
-    return cast(UserRecord, {**show_account(row), "updated_at": row["updated_at"]})
+    return cast(UserRecord, _with_counts({**show_account(row), "updated_at": row["updated_at"]}, row))
 
 
 def signed_in_view(result: SignIn) -> SignedIn:
@@ -94,4 +98,4 @@ def signed_in_view(result: SignIn) -> SignedIn:
 
 def list_view(caller: ProjectCaller, listing: Listing) -> UserList:
     view: Callable[[Row], Any] = show_account if isinstance(caller, SecretKeyCaller) else row_view
-    return {"users": [view(row) for row in listing.rows], **describe_page(listing)}
+    return {"users": [_with_counts(view(row), row) for row in listing.rows], **describe_page(listing)}

@@ -21,7 +21,7 @@ from service.web.http.json_body import validated
 from service.web.http.list_body import Where
 from service.web.http.violations import Refusals
 from service.web.openapi.failures import BrokenRule
-from service.web.openapi.lists import Next, TotalIs, describe_page
+from service.web.openapi.lists import Counts, Next, TotalIs, describe_page
 from service.web.openapi.shapes import Data, FormParts, Id, Limit, Offset, ShownAs, Time, Total, Version, WholeNumber
 
 
@@ -143,6 +143,7 @@ class Document(TypedDict):
     created_at: Time
     updated_at: Time
     version: Version
+    counts: NotRequired[Counts]
 
 
 class WrittenDocument(TypedDict):
@@ -197,13 +198,16 @@ class ImportResult(TypedDict):
 
 
 def document_view(document: StoredDocument) -> Document:
-    return {
+    view: Document = {
         "id": document.id,
         "data": document.data,
         "created_at": document.created_at,
         "updated_at": document.updated_at,
         "version": document.version,
     }
+    if document.counts is not None:
+        view["counts"] = dict(document.counts)
+    return view
 
 
 def written_view(written: Written) -> Document | WrittenDocument:

@@ -14,7 +14,7 @@ from service.errors import (
     Forbidden,
     QueryTooSlow,
 )
-from service.query.parse import parse_distinct, parse_query
+from service.query.parse import parse_counts, parse_distinct, parse_query
 from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.documents.bodies import (
@@ -36,7 +36,7 @@ from service.web.http.render import Json
 from service.web.openapi.declaration import ETAG, IF_NONE_MATCH, NOT_MODIFIED, Success, Tag
 from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.openapi.lists import DistinctValues, distinct_view
-from service.web.openapi.query_parameters import distinct_parameters, list_parameters
+from service.web.openapi.query_parameters import counts_parameter, distinct_parameters, list_parameters
 from service.web.realtime.event_streams import follow_documents
 
 READ_ERRORS = (CollectionNotFound, DocumentNotFound, Forbidden)
@@ -58,7 +58,7 @@ by_query = partial(
     "GET /api/collections/{name}/documents",
     operator=Access("data", "read"),
     description="Filters, sorting and populate take the fields and references that the schema declares.",
-    parameters=list_parameters(FILTERS, "author"),
+    parameters=list_parameters(FILTERS, "author", "reviews"),
     events=follow_documents,
 )
 async def list_documents(request: Request, caller: ProjectCaller, services: Services) -> Json[DocumentList]:
@@ -101,7 +101,7 @@ async def distinct_document_values(
 @by_rule(
     "GET /api/collections/{name}/documents/{id}",
     operator=Access("data", "read"),
-    parameters=(IF_NONE_MATCH,),
+    parameters=(counts_parameter("reviews"), IF_NONE_MATCH),
     answer=(Success("The document", ONE, ETAG), NOT_MODIFIED),
     errors=READ_ERRORS,
 )
@@ -109,6 +109,9 @@ async def read_document(request: Request, caller: ProjectCaller, services: Servi
     """Get one document."""
     documents = await permit(request, caller, services, "read")
     document = await documents.get(request.path_params["id"])
+    if names := parse_counts(request.scope["query_string"]):
+        counted = document._replace(counts=await documents.count_related(document.id, names))
+        return Json(document_view(counted), version=document.version)
     asks = (
         "if-none-match" in request.headers
         and not documents.permissions.has_field_rules

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from service.bounds import MAX_CHOSEN, MAX_CURSOR, MAX_LIMIT, MAX_POPULATE, MAX_SORT_KEYS
+from service.bounds import MAX_CHOSEN, MAX_COUNTS, MAX_CURSOR, MAX_LIMIT, MAX_POPULATE, MAX_SORT_KEYS
 from service.errors import Invalid
 from service.query.names import NAME, PATH, RELATION
 from service.query.nodes import ListQuery
-from service.query.options import MAX_OFFSET
+from service.query.options import COUNTED_NAME, MAX_OFFSET
 from service.query.parse import parse_body
 from service.web.http.json_body import read_object, validated
 
@@ -25,6 +25,7 @@ Where = Annotated[
 ]
 FieldName = Annotated[str, Field(json_schema_extra={"pattern": rf"^{PATH}$"})]
 SortName = Annotated[str, Field(json_schema_extra={"pattern": rf"^-?(data\.)?{NAME}$"})]
+CountedName = Annotated[str, Field(json_schema_extra={"pattern": f"^{COUNTED_NAME.pattern}$"})]
 RelationName = Annotated[str, Field(json_schema_extra={"pattern": rf"^(\*|{RELATION})$"})]
 
 
@@ -55,6 +56,12 @@ class ListForm(BaseModel):
         Field(min_length=1, max_length=MAX_CURSOR, description="`*`, or the `next` of a page; in place of an offset"),
     ] = Field(default_factory=str)
     offset: Annotated[int, Field(ge=0, le=MAX_OFFSET)] = ListQuery().offset
+    with_counts: Annotated[
+        list[CountedName],
+        Field(
+            min_length=1, max_length=MAX_COUNTS, description="Collections whose records that refer to these are counted"
+        ),
+    ] = Field(default_factory=list)
 
 
 async def read_list_body(request: Request) -> ListQuery:

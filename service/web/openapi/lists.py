@@ -19,6 +19,10 @@ TotalIs = Annotated[
 ]
 Next = Annotated[str | None, Field(description="With cursor: that of the next page, null at the end")]
 
+Counts = Annotated[
+    dict[str, int], Field(description="With `with_counts`: its names, and how many records refer to this one")
+]
+
 
 class PageDescription(TypedDict):
     """With a cursor there is `next` in place of `offset`."""

@@ -7,6 +7,9 @@ from service.bounds import (
     MAX_CHOSEN,
     MAX_CONDITIONS,
     MAX_CONTAINS,
+    MAX_COUNTED,
+    MAX_COUNTING_LIMIT,
+    MAX_COUNTS,
     MAX_CURSOR,
     MAX_HASALL,
     MAX_IN,
@@ -18,7 +21,7 @@ from service.bounds import (
 )
 from service.query.names import PATH, PLAIN, RELATION, SINGLE
 from service.query.nodes import ListQuery
-from service.query.options import COUNTS, MAX_OFFSET
+from service.query.options import COUNTED_NAME, COUNTS, MAX_OFFSET
 from service.web.openapi.declaration import Parameter, Schema
 
 DEFAULTS = ListQuery()
@@ -83,9 +86,11 @@ CURSOR_PARAMETER = Parameter(
 )
 
 
-def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, ...]:
-    """All parameters of a list. `example` are filters, `populate` the name of a relation."""
-    own = (*_page_parameters(), *_shown_parameters(populate), CURSOR_PARAMETER)
+def list_parameters(example: dict[str, str], populate: str, counted: str) -> tuple[Parameter, ...]:
+    """All parameters of a list. `example` are filters, `populate` the name of a relation, and `counted` of a collection
+    that refers to these records.
+    """
+    own = (*_page_parameters(), *_shown_parameters(populate), counts_parameter(counted), CURSOR_PARAMETER)
     return (*own, where_parameter(example), filters(example))
 
 
@@ -137,6 +142,18 @@ def _shown_parameters(populate: str) -> tuple[Parameter, ...]:
             "a populated record. All of them without it.",
             schema={"type": "string", "pattern": rf"^{FIELD}(,{FIELD})*$"},
         ),
+    )
+
+
+def counts_parameter(name: str) -> Parameter:
+    """`name` is a collection that refers to these records."""
+    return Parameter(
+        name="with_counts",
+        description=f"At most {MAX_COUNTS} collections, separated by commas, whose records refer to these; "
+        f"`<collection>.<relation>` where one does so by several fields. `counts` has the number of records that the caller "
+        f"may read; {MAX_COUNTED + 1:,} stands for more than {MAX_COUNTED:,}. `limit` is at most {MAX_COUNTING_LIMIT} with it.",
+        schema={"type": "string", "pattern": f"^{COUNTED_NAME.pattern}(,{COUNTED_NAME.pattern})*$"},
+        example=name,
     )
 
 

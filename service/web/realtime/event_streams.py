@@ -46,7 +46,7 @@ from service.web.realtime.sockets import EVENTS_EXTENSION, OpenSockets
 LIST = "list"
 HEADERS = {"content-type": "text/event-stream", "x-accel-buffering": "no"}
 # Parameters of a list that a live list does not take.
-NOT_LIVE = ("populate", "offset", "cursor", "count", "fields")
+NOT_LIVE = ("populate", "offset", "cursor", "count", "fields", "with_counts")
 RETRY_MS = 20_000
 
 

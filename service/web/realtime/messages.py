@@ -20,7 +20,7 @@ from service.web.http.violations import list_violations
 
 MAX_ID = 64
 # Parameters of a list that a subscription does not take.
-NOT_LIVE = ("populate", "offset")
+NOT_LIVE = ("populate", "offset", "with_counts")
 # The type of the one violation of a page that is too large.
 TOO_LARGE = "page_too_large"
 
@@ -82,7 +82,7 @@ def make_parse(message: dict[str, Any]) -> Callable[[], ListQuery]:
         kept = {name: value for name, value in message.items() if name not in NOT_LIVE}
         form = validated(Subscribe, kept)
         if len(kept) < len(message):
-            raise NotLive("A subscription takes no populate and no offset")
+            raise NotLive("A subscription takes no populate, no offset and no with_counts")
         sort = form.sort_by
         if form.sort_order == "desc":
             if sort.startswith("-"):

@@ -15,7 +15,9 @@ PATH, SIGNUP, USERS = "/api/collections/books/documents", "/auth-collections/sig
 BOARDS = {"name": {"type": "string"}, "owner_id": {"type": "reference", "collection": "users"}}
 CARDS = {"name": {"type": "string"}, "board_id": {"type": "reference", "collection": "boards"}}
 SCHEMA = {"Title": {"type": "string"}, "secret_plan": {"type": "string"}, "pages": {"type": "integer"}}
-OTHERS = "the other parameters are limit, offset, count, sort_by, sort_order, populate, where, fields, cursor"
+OTHERS = (
+    "the other parameters are limit, offset, count, sort_by, sort_order, populate, where, fields, cursor, with_counts"
+)
 
 
 def messages(answer: Any) -> list[str]:

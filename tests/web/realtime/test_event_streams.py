@@ -107,7 +107,14 @@ async def test_what_refuses_a_stream_is_the_answer_of_the_list(messages: Api, ad
         assert events.response.status_code == 422
 
 
-WITHOUT = (("populate", "author"), ("offset", "0"), ("cursor", "*"), ("count", "none"), ("fields", "text"))
+WITHOUT = (
+    ("populate", "author"),
+    ("offset", "0"),
+    ("cursor", "*"),
+    ("count", "none"),
+    ("fields", "text"),
+    ("with_counts", "replies"),
+)
 
 
 async def test_a_plain_list_is_what_it_was(messages: Api) -> None:
