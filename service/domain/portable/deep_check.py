@@ -15,7 +15,7 @@ from service.domain.portable.filling import judge_users, list_filled, read_decla
 from service.domain.portable.manifest import records_name
 from service.domain.portable.reading import BackupFile
 from service.schema.conformance import Rule, find_broken_rules
-from service.schema.fields import Fields
+from service.schema.fields import Fields, targets
 from service.schema.json_schema import JsonSchema, find_json_schema
 from service.schema.violations import translate_rules
 from service.storage.bson_stream import read_document
@@ -103,8 +103,8 @@ def _read_judges(backup: BackupFile) -> dict[str, _RecordJudge]:
 
 
 def _name_targets(fields: Fields) -> dict[str, str]:
-    targets = {name: each.collection for name, each in fields.items() if each.collection is not None}
-    return {name: USERS if each == USERS else mongo_collection_name(each) for name, each in targets.items()}
+    named = targets(fields)
+    return {name: USERS if each == USERS else mongo_collection_name(each) for name, each in named.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +137,16 @@ def _list_named(document: Document, judge: _RecordJudge) -> Iterator[tuple[str, 
     data = document.get("data")
     values = data if isinstance(data, dict) else {}
     for name, part in judge.references.items():
-        if isinstance(value := values.get(name), str):
-            yield DANGLING, part, value
+        yield from ((DANGLING, part, value) for value in _texts(values.get(name)))
     kept = document.get("files")
     files = [values.get(name) for name in judge.files] + (list(kept.values()) if isinstance(kept, dict) else [])
     for each in files:
-        for value in each if isinstance(each, list) else [each]:
-            if isinstance(value, str):
-                yield MISSING, FILES, value
+        yield from ((MISSING, FILES, value) for value in _texts(each))
+
+
+def _texts(value: Any) -> list[str]:
+    """The ids or names in a field, or in an array of them."""
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
 
 
 def _judge(value: Any, schema: JsonSchema) -> list[Rule]:

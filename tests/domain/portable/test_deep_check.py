@@ -27,7 +27,9 @@ async def test_a_project_in_full_use_has_no_findings(api: Api, services: Service
 
 async def test_each_kind_of_damage_is_found_and_named(api: Api, services: Services) -> None:
     await use_fully(api)
-    await declare(api, {"writer": {"type": "string"}, "book_id": {"type": "reference", "collection": "books"}}, "notes")
+    book = {"type": "reference", "collection": "books"}
+    books = {"type": "array", "items": book}
+    await declare(api, {"writer": {"type": "string"}, "book_id": book, "book_ids": books}, "notes")
     database = api.database
     user, book = (database[name].find_one({"data": {"$exists": True}}) or {} for name in ("users", "c_books"))
     named = [each["data"]["cover"] for each in database["c_books"].find({"data.cover": {"$exists": True}})]
@@ -40,7 +42,7 @@ async def test_each_kind_of_damage_is_found_and_named(api: Api, services: Servic
     database["c_notes"].insert_many(
         [
             {"_id": "n1", "data": {"book_id": book["_id"]}, **note},
-            {"_id": "n2", "data": {"book_id": "gone"}, **note},
+            {"_id": "n2", "data": {"book_ids": [book["_id"], "gone"]}, **note},
             {"_id": "n3", "data": {"writer": "x", "other": 1}, **note},
         ]
     )
