@@ -126,7 +126,7 @@ class Lists:
     async def count_related(
         self, database: ProjectDatabase, collection: str, id_: str, counted: Sequence[CountedRelation]
     ) -> dict[str, int]:
-        """How many records refer to the one with this id, by the names of `counted`. Raises Busy, QueryTooSlow."""
+        """Counts the records that refer to the one with this id, by the names of `counted`. Raises Busy, QueryTooSlow."""
         async with self.take(database):
             return (await ListReading(database).count_related(collection, [id_], counted))[id_]
 

@@ -1,4 +1,4 @@
-"""How many records refer to each record of a page: `with_counts=comments,likes.liked`. Pure.
+"""Counts the records that refer to each record of a page: `with_counts=comments,likes.liked`. Pure.
 
 A name is a collection, or `<collection>.<relation>` where it refers to these records by several fields.
 """
@@ -39,7 +39,7 @@ def collection_of(name: str) -> str:
 def bind_counts(
     names: Sequence[str], parent: Shape, find_shape: Callable[[str], Shape | None]
 ) -> tuple[CountedRelation, ...]:
-    """What `names` count for records of `parent`. `find_shape` gives the collections as the caller sees them.
+    """The relations that `names` count for records of `parent`. `find_shape` gives collections as the caller sees them.
 
     Raises Invalid. A collection that the caller may not read is refused as one that is not there.
     """
@@ -58,14 +58,14 @@ def bind_counts(
 def _find(name: str, parent: Shape, child: Shape | None) -> Iterator[tuple[str, CountedRelation]]:
     """The relations that `name` may mean, of those whose field the caller sees in some record."""
     collection, _, wanted = name.partition(".")
-    for relation in (child.relations() or ()) if child is not None else ():
-        target = child.relation(relation) if child is not None else None
-        if target is None or target.collection != parent.collection or wanted not in {"", relation}:
+    if child is None:
+        return
+    for relation in child.relations() or ():
+        target, field = child.relation(relation), child.field(tuple(child.local(relation).split(".")))
+        if target is None or field is None or target.collection != parent.collection or wanted not in {"", relation}:
             continue
-        field = child.field(("data", f"{relation}_id")) if child is not None else None
-        if child is not None and field is not None:
-            match = and_match(child.match, to_match([field.guard]))
-            yield f"{collection}.{relation}", CountedRelation(name, child.collection, field.path, match)
+        match = and_match(child.match, to_match([field.guard]))
+        yield f"{collection}.{relation}", CountedRelation(name, child.collection, field.path, match)
 
 
 def _describe(name: str, found: Sequence[str]) -> str:

@@ -144,7 +144,7 @@ class Reader:
         return bind(query, await self.shape(query))
 
     async def counted(self, names: Sequence[str]) -> tuple[CountedRelation, ...]:
-        """What the names of a `with_counts` mean to the caller. Raises CollectionNotFound, Invalid."""
+        """The relations that the names of a `with_counts` mean to the caller. Raises CollectionNotFound, Invalid."""
         if not names:
             return ()
         see = self.engine.access.make_see(self.caller, self.name, self.permissions, since=self.since)

@@ -12,13 +12,20 @@ from tests.web.rules.conftest import guest_of, save
 REFERENCE = {"type": "reference", "collection": "posts"}
 POSTS = {"title": {"type": "string"}, "owner_id": {"type": "reference", "collection": "users"}}
 COMMENTS = {"post_id": REFERENCE, "text": {"type": "string"}, "hidden": {"type": "boolean"}}
+LISTS = {"post_ids": {"type": "array", "items": REFERENCE}}
 LIKES = {"liked_id": REFERENCE, "shared_id": REFERENCE}
 
 
 @pytest.fixture
 async def blog(api: Api) -> Api:
     notes: dict[str, Any] = {"text": {"type": "string"}}
-    for name, schema in (("posts", POSTS), ("comments", COMMENTS), ("likes", LIKES), ("notes", notes)):
+    for name, schema in (
+        ("posts", POSTS),
+        ("comments", COMMENTS),
+        ("likes", LIKES),
+        ("lists", LISTS),
+        ("notes", notes),
+    ):
         answer = await api.request("POST", "/api/collections", json={"name": name, "schema": schema})
         assert answer.status_code == 201, answer.text
     return api
@@ -61,6 +68,13 @@ async def test_each_record_has_the_numbers_of_those_that_refer_to_it(blog: Api) 
     body = {"with_counts": ["comments"], "where": {"title_eq": "a"}}
     queried = await blog.request("POST", "/api/collections/posts/query", json=body)
     assert [each["counts"] for each in queried.json()["documents"]] == [{"comments": 3}]
+
+
+async def test_a_record_that_an_array_names_twice_counts_once(blog: Api) -> None:
+    first, second = [await post(blog, "posts", title=title) for title in "ab"]
+    await post(blog, "lists", post_ids=[first, first, second])
+    await post(blog, "lists", post_ids=[first])
+    assert await counts(blog, with_counts="lists") == [{"lists": 2}, {"lists": 1}]
 
 
 async def test_users_have_the_numbers_of_what_refers_to_them(blog: Api) -> None:
