@@ -58,7 +58,8 @@ class Login(BaseModel):
     model_config = ConfigDict(
         strict=True,
         extra="forbid",
-        json_schema_extra={"oneOf": [{"required": ["email"]}, {"required": ["username"]}]},
+        # A generator of clients makes a union of a plain `oneOf`, whose parts would have no fields.
+        json_schema_extra={"allOf": [{"oneOf": [{"required": ["email"]}, {"required": ["username"]}]}]},
     )
 
     # The check of the address looks at the name, which is read first.

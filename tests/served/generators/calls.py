@@ -33,7 +33,7 @@ body = Signup(EMAIL, PASSWORD)
 body["name"] = "Ann"
 signed_up = signup.sync(client=client, body=body)
 assert isinstance(signed_up, SignedIn), signed_up
-logged_in = login.sync(client=client, body=Login(EMAIL, PASSWORD))
+logged_in = login.sync(client=client, body=Login(PASSWORD, email=EMAIL))
 assert isinstance(logged_in, SignedIn), logged_in
 profile = read_profile.sync(client=AuthenticatedClient(URL, logged_in.access_token))
 assert isinstance(profile, Profile), profile
