@@ -15,10 +15,19 @@ export const ACTIONS = {
   "backup.failed": "failed to make a backup of", "backup.downloaded": "downloaded the backup", "backup.changed": "changed the backup", "backup.deleted": "deleted the backup", "import.begun": "began the import into", "import.ended": "ended the import into",
 };
 
-/** @param {string} action @returns {string} `data.createDocumentInProject` gives `create document in`. */
+/** @type {Record<string, string>} Operations on a project's data that the log notes. */
+const OPERATIONS = {
+  createDocument: "created a document in", mergeDocument: "changed a document in", replaceDocument: "replaced a document in", upsertDocument: "created or replaced a document in",
+  deleteDocument: "deleted a document in", bulkUpdateDocuments: "changed documents in", bulkDeleteDocuments: "deleted documents in", importDocuments: "imported documents into",
+  exportDocuments: "exported documents of", runBatch: "ran a batch in", listChanges: "read the feed of",
+  createUser: "created a user in", changeUser: "changed a user of", deleteUser: "deleted a user of", replacePassword: "set a user's password in", replaceRoles: "gave roles to a user of",
+  makeLink: "made a link for a user of", endSessionsOfUser: "ended the sessions of a user of", removeFactorsOfUser: "removed the second factors of a user of",
+};
+
+/** @param {string} action @returns {string} `data.createDocument` gives `created a document in`. */
 export function describeAction(action) {
   const [kind, operation = ""] = action.split(".");
   if (ACTIONS[action] || (kind !== "data" && kind !== "acting")) return ACTIONS[action] ?? action;
-  const words = operation.replace(/InProject$/, "").replace(/([A-Z])/g, " $1").toLowerCase();
-  return `${kind === "acting" ? "as a user: " : ""}${words} in`;
+  const words = OPERATIONS[operation] ?? `${operation.replace(/([A-Z])/g, " $1").toLowerCase()} in`;
+  return `${kind === "acting" ? "as a user: " : ""}${words}`;
 }
