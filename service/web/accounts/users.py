@@ -30,7 +30,7 @@ from service.web.http.render import Json
 from service.web.openapi.declaration import Success, Tag
 from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues, distinct_view
-from service.web.openapi.query_parameters import counts_parameter, distinct_parameters, list_parameters
+from service.web.openapi.query_parameters import COUNTS_PARAMETER, distinct_parameters, list_parameters
 from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME
 from service.web.realtime.event_streams import follow_users
 
@@ -59,7 +59,7 @@ by_query = partial(
 @by_rule(
     "GET /auth-collections/users",
     operator=Access("users", "read"),
-    parameters=list_parameters(EXAMPLE_FILTERS, "referred_by", "orders"),
+    parameters=list_parameters(EXAMPLE_FILTERS, "referred_by"),
     answer=PAGE,
     errors=(QueryTooSlow,),
     events=follow_users,
@@ -104,7 +104,7 @@ async def distinct_user_values(request: Request, caller: SecretKeyCaller, servic
     "GET /auth-collections/users/{id}",
     operator=Access("users", "read"),
     description="By the secret key, or by whom the rules of users let read this one.",
-    parameters=(counts_parameter("orders"),),
+    parameters=(COUNTS_PARAMETER,),
     answer=Success(
         "The user, with what the caller may read",
         {"a user": {**EXAMPLE_USER, "updated_at": EXAMPLE_TIME}, "by a server": EXAMPLE_RECORD},

@@ -36,7 +36,7 @@ from service.web.http.render import Json
 from service.web.openapi.declaration import ETAG, IF_NONE_MATCH, NOT_MODIFIED, Success, Tag
 from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.openapi.lists import DistinctValues, distinct_view
-from service.web.openapi.query_parameters import counts_parameter, distinct_parameters, list_parameters
+from service.web.openapi.query_parameters import COUNTS_PARAMETER, distinct_parameters, list_parameters
 from service.web.realtime.event_streams import follow_documents
 
 READ_ERRORS = (CollectionNotFound, DocumentNotFound, Forbidden)
@@ -58,7 +58,7 @@ by_query = partial(
     "GET /api/collections/{name}/documents",
     operator=Access("data", "read"),
     description="Filters, sorting and populate take the fields and references that the schema declares.",
-    parameters=list_parameters(FILTERS, "author", "reviews"),
+    parameters=list_parameters(FILTERS, "author"),
     events=follow_documents,
 )
 async def list_documents(request: Request, caller: ProjectCaller, services: Services) -> Json[DocumentList]:
@@ -101,7 +101,7 @@ async def distinct_document_values(
 @by_rule(
     "GET /api/collections/{name}/documents/{id}",
     operator=Access("data", "read"),
-    parameters=(counts_parameter("reviews"), IF_NONE_MATCH),
+    parameters=(COUNTS_PARAMETER, IF_NONE_MATCH),
     answer=(Success("The document", ONE, ETAG), NOT_MODIFIED),
     errors=READ_ERRORS,
 )

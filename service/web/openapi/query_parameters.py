@@ -86,11 +86,19 @@ CURSOR_PARAMETER = Parameter(
 )
 
 
-def list_parameters(example: dict[str, str], populate: str, counted: str) -> tuple[Parameter, ...]:
-    """All parameters of a list. `example` are filters, `populate` the name of a relation, and `counted` of a collection
-    that refers to these records.
-    """
-    own = (*_page_parameters(), *_shown_parameters(populate), counts_parameter(counted), CURSOR_PARAMETER)
+# Without an example: the page of the document would send it, and most projects have no such collection.
+COUNTS_PARAMETER = Parameter(
+    name="with_counts",
+    description=f"At most {MAX_COUNTS} collections, separated by commas, whose records refer to these; "
+    f"`<collection>.<relation>` where one does so by several fields. `counts` has the number of records that the caller "
+    f"may read; {MAX_COUNTED + 1:,} stands for more than {MAX_COUNTED:,}. `limit` is at most {MAX_COUNTING_LIMIT} with it.",
+    schema={"type": "string", "pattern": f"^{COUNTED_NAME.pattern}(,{COUNTED_NAME.pattern})*$"},
+)
+
+
+def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, ...]:
+    """All parameters of a list. `example` are filters, `populate` the name of a relation."""
+    own = (*_page_parameters(), *_shown_parameters(populate), COUNTS_PARAMETER, CURSOR_PARAMETER)
     return (*own, where_parameter(example), filters(example))
 
 
@@ -142,18 +150,6 @@ def _shown_parameters(populate: str) -> tuple[Parameter, ...]:
             "a populated record. All of them without it.",
             schema={"type": "string", "pattern": rf"^{FIELD}(,{FIELD})*$"},
         ),
-    )
-
-
-def counts_parameter(name: str) -> Parameter:
-    """`name` is a collection that refers to these records."""
-    return Parameter(
-        name="with_counts",
-        description=f"At most {MAX_COUNTS} collections, separated by commas, whose records refer to these; "
-        f"`<collection>.<relation>` where one does so by several fields. `counts` has the number of records that the caller "
-        f"may read; {MAX_COUNTED + 1:,} stands for more than {MAX_COUNTED:,}. `limit` is at most {MAX_COUNTING_LIMIT} with it.",
-        schema={"type": "string", "pattern": f"^{COUNTED_NAME.pattern}(,{COUNTED_NAME.pattern})*$"},
-        example=name,
     )
 
 

@@ -168,7 +168,7 @@ realtime(ac).live("books", {}, { data: (documents) => documents.length });
 await passkeys(ac).login();
 await admin(ac).collections.list();
 const done = await ac.auth.login("a", "b");
-if (done.next === null) done.user.email.length;
+if (done.next === null) done.user.email?.length;
 else done.flow_id.length;
 """
 
