@@ -40,10 +40,8 @@ export function Grid(given) {
   const draw = (/** @type {boolean} */ isForced) => {
     const box = root.current;
     if (!box || !pool.current) return;
-    // Both are read before the pool writes, for each read after a write computes the layout.
-    const { scrollTop, clientHeight } = box;
-    pool.current.draw(latest.current, scrollTop, isForced);
-    rows.reach(Math.ceil((scrollTop + clientHeight) / height));
+    pool.current.draw(latest.current, box.scrollTop, isForced);
+    rows.reach(Math.ceil((box.scrollTop + box.clientHeight) / height));
   };
   useEffect(() => {
     const measure = () => setHeight(heightOf());
