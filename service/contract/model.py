@@ -1,7 +1,7 @@
 """The records of a project as one view has them: which fields can be read and written, and by which operations. Pure."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -115,6 +115,23 @@ class Contract:
     def __post_init__(self) -> None:
         every = (self.users, *self.collections)
         object.__setattr__(self, "made", {each.name: each.made for each in every})
+
+
+def find_counted(collections: Iterable[Entity]) -> dict[str, list[str]]:
+    """The records referred to → the names of a `with_counts` on them: {"users": ["books.author", "books.editor"]}.
+
+    The collection alone is a name where one relation of it leads there.
+    """
+    counted: dict[str, list[str]] = {}
+    for entity in collections:
+        if RuleAction.READ not in entity.actions:
+            continue
+        leads: dict[str, list[str]] = {}
+        for name, target in entity.relations.items():
+            leads.setdefault(target, []).append(f"{entity.name}.{name}")
+        for target, names in leads.items():
+            counted.setdefault(target, []).extend([entity.name, *names] if len(names) == 1 else names)
+    return counted
 
 
 def is_kept(field: Field) -> bool:

@@ -1,8 +1,10 @@
 """The components and operations of one collection in a project's document, made of the service's generic ones. Pure."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from service.bounds import MAX_COUNTS
 from service.contract.conditions import filters_schema, loose_where, where_schema
 from service.contract.json_types import (
     ID,
@@ -15,7 +17,7 @@ from service.contract.json_types import (
     ref,
     row_schema,
 )
-from service.contract.model import Contract, Entity, RuleAction
+from service.contract.model import Contract, Entity, RuleAction, find_counted
 from service.schema.fields import Field
 from service.schema.values import Kind
 
@@ -80,6 +82,7 @@ class Typing:
         self._contract, self._paths = contract, base["paths"]
         self._own: Mapping[str, Any] = base["components"]["schemas"]
         self._is_whole, self._has_names = is_whole, has_names
+        self._counted = find_counted(contract.collections)
         self.shared = Shared()
 
     def components(self, entity: Entity) -> Iterator[tuple[str, Schema]]:
@@ -138,7 +141,7 @@ class Typing:
             "tags": [entity.name],
             "summary": operation["summary"],
             "security": secure(operation),
-            "parameters": [self._parameter(name, each, entity) for each in operation.get("parameters", ())],
+            "parameters": list(self._parameters(name, operation, entity)),
             "responses": {
                 status: self._response(name, status, each, entity) for status, each in operation["responses"].items()
             },
@@ -147,7 +150,16 @@ class Typing:
             typed["requestBody"] = {"required": True, "content": dict(self._body(name, operation, entity))}
         return typed
 
+    def _parameters(self, name: str, operation: Any, entity: Entity) -> Iterator[Any]:
+        for each in operation.get("parameters", ()):
+            if each["name"] != "with_counts" or entity.name in self._counted:
+                yield self._parameter(name, each, entity)
+
     def _parameter(self, name: str, parameter: Any, entity: Entity) -> Any:
+        if parameter["name"] == "with_counts":
+            one = f"({'|'.join(map(re.escape, self._counted[entity.name]))})"
+            pattern = f"^{one}(,{one}){{0,{MAX_COUNTS - 1}}}$"
+            return {**parameter, "schema": {"type": "string", "pattern": pattern}}
         if parameter["name"] == "filters":
             plain = {key: value for key, value in parameter.items() if key != "examples"}
             return {**plain, "description": FILTERS, "schema": ref(f"{entity.made}Filters")}
@@ -170,6 +182,9 @@ class Typing:
         if name == "queryDocuments":
             form = self._own["ListForm"]
             properties = {**_without_words(form["properties"]), "where": ref(f"{made}Where")}
+            counted = properties.pop("with_counts")
+            if names := self._counted.get(entity.name):
+                properties["with_counts"] = {**counted, "items": {"type": "string", "enum": names}}
             yield (
                 JSON,
                 {"schema": _untitled(form) | {"properties": properties, "not": {"required": ["cursor", "offset"]}}},

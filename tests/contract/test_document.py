@@ -9,9 +9,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from service.bounds import MAX_COUNTS
 from service.contract.conditions import operators_taken
 from service.contract.document import Base, write_document
-from service.contract.model import Contract, View
+from service.contract.model import Contract, View, find_counted
 from service.errors import CollectionNotFound, Invalid, TooLarge
 from service.query.bind import bind
 from service.query.parse import parse
@@ -273,3 +274,37 @@ def test_declared_profiles_type_the_users() -> None:
     assert found["Signup"]["additionalProperties"] is False
     assert "plan_gt" in found["UserFilters"]["properties"]
     assert "UserFilters" not in document(declared({}))["components"]["schemas"]
+
+
+def test_with_counts_names_what_refers_to_a_collection_and_is_gone_where_nothing_does() -> None:
+    reference = {"type": "reference", "collection": "authors"}
+    contract = declared(
+        {
+            "authors": {"name": {"type": "string"}},
+            "books": {"author_id": reference},
+            "talks": {"by_id": reference, "with_id": reference},
+        }
+    )
+    found = document(contract)
+    (pattern,) = (
+        each["schema"]["pattern"]
+        for each in found["paths"]["/api/collections/authors/documents"]["get"]["parameters"]
+        if each.get("name") == "with_counts"
+    )
+    relations = find_counted(contract.collections)["authors"]
+    assert relations == ["books", "books.author", "talks.by", "talks.with"]
+    assert all(re.search(pattern, taken) for taken in (*relations, "books,talks.by", ",".join(["books"] * MAX_COUNTS)))
+    refused = ("talks", "author", "books,", ",".join(["books"] * (MAX_COUNTS + 1)), "booksXauthor")
+    assert not any(re.search(pattern, each) for each in refused)
+    body = operations(found)
+    forms = {
+        name: body[name]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+        for name in body
+        if name.startswith("query") and name != "queryUsers"
+    }
+    assert [each.get("with_counts", {}).get("items") for each in forms.values()] == [
+        {"type": "string", "enum": relations},
+        None,
+        None,
+    ]
+    assert "with_counts" not in json.dumps(found["paths"]["/api/collections/books/documents"])

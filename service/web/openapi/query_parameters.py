@@ -92,7 +92,7 @@ COUNTS_PARAMETER = Parameter(
     description=f"At most {MAX_COUNTS} collections, separated by commas, whose records refer to these; "
     f"`<collection>.<relation>` where one does so by several fields. `counts` has the number of records that the caller "
     f"may read; {MAX_COUNTED + 1:,} stands for more than {MAX_COUNTED:,}. `limit` is at most {MAX_COUNTING_LIMIT} with it.",
-    schema={"type": "string", "pattern": f"^{COUNTED_NAME.pattern}(,{COUNTED_NAME.pattern})*$"},
+    schema={"type": "string", "pattern": f"^{COUNTED_NAME.pattern}(,{COUNTED_NAME.pattern}){{0,{MAX_COUNTS - 1}}}$"},
 )
 
 
