@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from service.contract.filters import Group, Key, keys_of
-from service.contract.model import Contract, Entity, Member, is_demanded, is_kept
+from service.contract.model import Contract, Entity, Member, find_counted, is_demanded, is_kept
 from service.contract.written import Room, WrittenTypes
 from service.schema.fields import USERS, Field
 from service.schema.values import Kind
@@ -63,15 +63,15 @@ class _TypeScriptWriter:
         )
 
     def write_schema(self) -> str:
+        contract = self.contract
+        counted = {name: f"; counted: {_union(each)}" for name, each in find_counted(contract.collections).items()}
         lines = [
             f"    {_name(each.name)}: {{ data: {each.made}; create: New{each.made}; where: {each.made}Where; "
-            f"unique: {' | '.join(map(_text, each.unique)) or 'never'} }};\n"
-            for each in self.contract.collections
+            f"unique: {_union(each.unique) or 'never'}{counted.get(each.name, '')} }};\n"
+            for each in contract.collections
         ]
-        return (
-            "export interface Schema {\n  users: { data: User; create: NewUser; where: UserWhere };\n"
-            f"  collections: {{\n{''.join(lines)}  }};\n}}"
-        )
+        users = f"data: User; create: NewUser; where: UserWhere{counted.get(USERS, '')}"
+        return f"export interface Schema {{\n  users: {{ {users} }};\n  collections: {{\n{''.join(lines)}  }};\n}}"
 
     def _rows(self, entity: Entity) -> str:
         more = "  [field: string]: unknown;\n" if entity.additional else ""
@@ -103,7 +103,7 @@ class _TypeScriptWriter:
             case Kind.REFERENCE:
                 return f"{self._use('Id')}<{_text(declared.collection or '')}>"
             case Kind.FILE:
-                names = " | ".join(map(_text, declared.variants or ()))
+                names = _union(declared.variants or ())
                 return self._use("Upload") if is_new else self._use("FileUrl") + (f"<{names}>" if names else "")
             case Kind.OBJECT:
                 return self._object(declared, is_new=is_new)
@@ -160,6 +160,10 @@ class _TypeScriptWriter:
 
 def _logic(where: str) -> str:
     return f"and?: {where}[]; or?: {where}[]; not?: {where}"
+
+
+def _union(names: Iterable[str]) -> str:
+    return " | ".join(map(_text, names))
 
 
 def _literals(declared: Field) -> list[str]:

@@ -8,7 +8,7 @@ from auth_collections_client.encoding import json_bytes
 from auth_collections_client.errors import ConfigurationError
 
 JUNCTIONS = frozenset({"and", "or", "not"})
-LISTS = frozenset({"fields", "populate", "sort_by"})
+LISTS = frozenset({"fields", "populate", "sort_by", "with_counts"})
 Names = Sequence[str] | str | None
 Count = Literal["exact", "none", "capped", "estimated"]
 
@@ -38,10 +38,11 @@ def _entries(name: str, value: Any) -> list[tuple[str, Any]]:
 
 
 class Shown(Options, total=False):
-    """The part of a record that is shown."""
+    """The part of a record that is shown. `with_counts` names the records that refer to it, and are counted."""
 
     fields: Names
     populate: Names
+    with_counts: Names
 
 
 class Sorted(Shown, total=False):

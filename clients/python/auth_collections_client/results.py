@@ -10,13 +10,17 @@ from auth_collections_client.values import Id, Time
 
 @dataclass(frozen=True, slots=True)
 class Document(Generic[D]):
-    """One document. A caller who may not read what was written gets its `id` alone; `data` is then None."""
+    """One document. A caller who may not read what was written gets its `id` alone; `data` is then None.
+
+    `counts` is there with `with_counts`; 1001 stands for more than 1,000.
+    """
 
     id: Id
     data: D
     created_at: Time
     updated_at: Time
     version: int
+    counts: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class UserRecord(Generic[U]):
     last_sign_in_at: Time | None = None
     version: int | None = None
     anonymous: bool | None = None
+    counts: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,7 @@ def read_document(answer: Mapping[str, Any], read: Callable[[Any], D] = _same) -
         created_at=answer.get("created_at", ""),
         updated_at=answer.get("updated_at", ""),
         version=answer.get("version", 0),
+        counts=answer.get("counts"),
     )
 
 
@@ -144,6 +150,7 @@ def read_user(answer: Mapping[str, Any], etag: str | None = None) -> UserRecord[
         "claims",
         "last_sign_in_at",
         "anonymous",
+        "counts",
     )
     known = {name: answer.get(name) for name in names}
     return UserRecord(**known, id=answer["id"], created_at=answer.get("created_at", ""), version=read_version(etag))

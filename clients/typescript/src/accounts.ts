@@ -1,7 +1,7 @@
 /** The types of `auth`, `users` and the client itself. */
 import type { Id, Time } from "./base.js";
 import type { FileOptions } from "./bodies.js";
-import type { AllQuery, AnySchema, Batching, Chosen, Collection, CountQuery, FieldPath, PopulatePath, Query, Result, Totals } from "./schema.js";
+import type { AllQuery, AnySchema, Batching, Chosen, Collection, Counted, CountQuery, Counts, FieldPath, PopulatePath, Query, Result, Shown, Totals } from "./schema.js";
 import type { Listener, Tokens } from "./sessions.js";
 import type { Session } from "./stores.js";
 import type { CallOptions } from "./transport.js";
@@ -90,7 +90,8 @@ export interface AuthCalls<S extends AnySchema> {
   signupAnonymous(data?: Partial<S["users"]["create"]>, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
   /** Gives an anonymous user an account; its id, its data and its documents stay. */
   upgrade(email: string, password?: string, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
-  login(email: string, password: string, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
+  /** By the address; or by the name of the user, where the project has them. */
+  login(who: string | { username: string }, password: string, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
   loginFactor(flow_id: string, proof: FactorProof, options?: CallOptions): Promise<SignIn<S["users"]["data"]>>;
   loginByMail(email: string, options?: { create?: boolean } & MailOptions): Promise<MailSent>;
   confirm(proof: MailProof & { password?: string }, options?: CallOptions): Promise<
@@ -99,7 +100,7 @@ export interface AuthCalls<S extends AnySchema> {
   forgotPassword(email: string, options?: MailOptions): Promise<Mailed>;
   resetPassword(proof: MailProof & { password: string; factor?: FactorProof }, options?: CallOptions): Promise<void>;
   changeEmail(email: string, options?: MailOptions): Promise<Mailed>;
-  methods(options?: CallOptions): Promise<{ password: boolean; email: boolean; passkey: boolean; anonymous?: boolean; providers: { id: string; name: string }[] }>;
+  methods(options?: CallOptions): Promise<{ password: boolean; email: boolean; passkey: boolean; usernames?: boolean; anonymous?: boolean; providers: { id: string; name: string }[] }>;
   /** Goes to the provider, unless `stay`; returns the address. */
   loginProvider(provider: string, options?: RedirectOptions): Promise<string>;
   completeRedirect(url?: string, options?: { allowTokenInUrl?: boolean } & CallOptions): Promise<
@@ -141,11 +142,11 @@ export interface UserPage<T> extends Totals {
   users: T[];
 }
 export interface UserCalls<S extends AnySchema> {
-  list<const P extends PopulatePath<S, "users"> = never, const F extends FieldPath<S, "users"> = never>(query?: Query<S, "users", P, F>, options?: CallOptions): Promise<UserPage<User<Chosen<S, "users", P, F>>>>;
-  each<const P extends PopulatePath<S, "users"> = never, const F extends FieldPath<S, "users"> = never>(query?: AllQuery<S, "users", P, F>, options?: CallOptions): AsyncGenerator<User<Chosen<S, "users", P, F>>>;
-  first<const P extends PopulatePath<S, "users"> = never, const F extends FieldPath<S, "users"> = never>(query?: AllQuery<S, "users", P, F>, options?: CallOptions): Promise<User<Chosen<S, "users", P, F>> | null>;
+  list<const P extends PopulatePath<S, "users"> = never, const F extends FieldPath<S, "users"> = never, const K extends Counted<S, "users"> = never>(query?: Query<S, "users", P, F, K>, options?: CallOptions): Promise<UserPage<User<Chosen<S, "users", P, F>> & Counts<K>>>;
+  each<const P extends PopulatePath<S, "users"> = never, const F extends FieldPath<S, "users"> = never, const K extends Counted<S, "users"> = never>(query?: AllQuery<S, "users", P, F, K>, options?: CallOptions): AsyncGenerator<User<Chosen<S, "users", P, F>> & Counts<K>>;
+  first<const P extends PopulatePath<S, "users"> = never, const F extends FieldPath<S, "users"> = never, const K extends Counted<S, "users"> = never>(query?: AllQuery<S, "users", P, F, K>, options?: CallOptions): Promise<User<Chosen<S, "users", P, F>> & Counts<K> | null>;
   count(query?: CountQuery<S, "users">, options?: CallOptions): Promise<number>;
-  get(id: Id<"users">, options?: CallOptions): Promise<User<S["users"]["data"]>>;
+  get<const P extends PopulatePath<S, "users"> = never, const F extends FieldPath<S, "users"> = never, const K extends Counted<S, "users"> = never>(id: Id<"users">, options?: Shown<P, F, K> & CallOptions): Promise<User<Chosen<S, "users", P, F>> & Counts<K>>;
   setRoles(id: Id<"users">, roles: readonly string[], options?: CallOptions): Promise<{ id: string; roles: string[] }>;
 }
 

@@ -33,8 +33,8 @@ export class Auth {
     const call = { method: "POST", path: `${BASE}/signup`, safety: "key", guestKeys: true, as: "key" } as const;
     return this.conclude(this.send({ ...call, ...write(fields, (data) => data, options) }, options));
   }
-  login(email: string, password: string, options?: CallOptions): Promise<any> {
-    return this.signIn("/login", { email, password }, options);
+  login(who: string | object, password: string, options?: CallOptions): Promise<any> {
+    return this.signIn("/login", { ...(typeof who === "string" ? { email: who } : who), password }, options);
   }
   loginFactor(flow_id: string, proof: object, options?: CallOptions): Promise<any> {
     return this.signIn("/login-factor", { flow_id, ...proof }, options);

@@ -53,15 +53,11 @@ export function createClient<S extends AnySchema = Untyped>(options: ClientOptio
 
 class Users extends Lists {
   constructor(ask: Ask) {
-    super(ask, "/auth-collections/users/query", "users");
-  }
-
-  get(id: string, options?: CallOptions): Promise<any> {
-    return this.ask("GET", `/auth-collections/users/${part(id)}`, {}, options);
+    super(ask, "/auth-collections/users", "users");
   }
 
   setRoles(id: string, roles: readonly string[], options?: CallOptions): Promise<any> {
-    return this.ask("PUT", `/auth-collections/users/${part(id)}/roles`, { json: { roles }, safety: "same" }, options);
+    return this.ask("PUT", `${this.at(id)}/roles`, { json: { roles }, safety: "same" }, options);
   }
 }
 

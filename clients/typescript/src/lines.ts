@@ -44,7 +44,6 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
   const followings = new Map<string, Following>();
   let socket: WebSocket | null = null, held: Held | null = null, timer: Timer | undefined, watchdog: Timer | undefined;
   let attempt = 0, failures = 0, refusals = 0, count = 0, heardAt = 0, ending = new AbortController();
-  closing.add(() => finish());
 
   const say = (message: Frame) => {
     if (socket?.readyState === OPEN) socket.send(JSON.stringify(message));
@@ -59,6 +58,7 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
   const finish = (problem?: ServiceError) => {
     for (const each of [...followings.values()]) leave(each, problem);
   };
+  closing.add(finish);
 
   function tell(following: Following, state: LiveState, problem?: ServiceError): void {
     if (following.state === state) return;
@@ -105,7 +105,7 @@ export function makeLine({ sessions, transport: { url, key }, closing }: Core, S
 
   /** The network is back, or the page is shown. */
   function wake({ type }: Event): void {
-    if (type === "online" || (document.visibilityState === "visible" && (!socket || Date.now() - heardAt > QUIET_MS))) open();
+    if (type === "online" || (!document.hidden && (!socket || Date.now() - heardAt > QUIET_MS))) open();
   }
 
   function hearSession(event: string): void {

@@ -57,7 +57,7 @@ export function realtime<S extends AnySchema>(client: Client<S>, options: { WebS
   };
 }
 
-const subscription = (collection: string, { where, ...query }: LiveQuery<any>) => ({ collection, ...query, ...(where && { where: flatten(where) }) });
+const subscription = (collection: string, { where, ...query }: LiveQuery<any>) => ({ collection, ...query, where: flatten(where) });
 
 function live(line: Line, name: string, query: LiveQuery<any>, listener: LiveListener<any>): Live<any> {
   const shown = makeWindow<Kept>(query.limit ?? 50, query.sort_by, query.sort_order);

@@ -5,8 +5,8 @@ import type { ImportOptions } from "./streams.js";
 import type { CallOptions } from "./transport.js";
 
 export interface AnySchema {
-  users: { data: object; create: object; where: object };
-  collections: Record<string, { data: object; create: object; where: object; unique: string }>;
+  users: { data: object; create: object; where: object; counted?: string };
+  collections: Record<string, { data: object; create: object; where: object; unique: string; counted?: string }>;
 }
 type Loose = Record<string, unknown>;
 /** The schema of a client without one: any name of a collection, of a field and of a relation. */
@@ -90,19 +90,26 @@ type Picked<S extends AnySchema, C extends string, P extends string, F extends s
     [R in Head<P> & keyof Filled<S, C, P>]: Tail<F, R & string> extends never ? Filled<S, C, P>[R] : Narrow<Filled<S, C, P>[R], Tail<F, R & string>>;
   }>;
 
-export interface Shown<P extends string, F extends string> {
+/** The names with which records that refer to these are counted. */
+export type Counted<S extends AnySchema, C extends string> = ByName<S, string,
+  (C extends "users" ? S["users"] : S["collections"][C]) extends { counted: infer K extends string } ? K : never>;
+/** What `with_counts` adds to a record: 1,001 stands for more than 1,000. */
+export type Counts<K extends string> = [K] extends [never] ? unknown : { counts: Record<K, number> };
+export interface Shown<P extends string, F extends string, K extends string> {
   /** Names of relations, whose records come beside their ids. */
   populate?: readonly P[];
   /** Names of the fields to show. */
   fields?: readonly F[];
+  /** Names of collections whose records refer to these, or `<collection>.<relation>`. */
+  with_counts?: readonly K[];
 }
 /** A query for all of its records: `limit` is the most that come in all. */
-export interface AllQuery<S extends AnySchema, C extends string, P extends string, F extends string> extends Shown<P, F> {
+export interface AllQuery<S extends AnySchema, C extends string, P extends string, F extends string, K extends string> extends Shown<P, F, K> {
   where?: Where<S, C>;
   sort_by?: Sort<S, C> | readonly Sort<S, C>[];
   limit?: number;
 }
-export interface Query<S extends AnySchema, C extends string, P extends string, F extends string> extends AllQuery<S, C, P, F> {
+export interface Query<S extends AnySchema, C extends string, P extends string, F extends string, K extends string = never> extends AllQuery<S, C, P, F, K> {
   offset?: number;
   /** `*`, or the `next` of a page. */
   cursor?: string;
@@ -145,12 +152,12 @@ type Many<S extends AnySchema, C extends string> = Where<S, C> extends infer W ?
 type Doc<S extends AnySchema, C extends string> = Document<DataOf<S, C>, C>;
 
 export interface Collection<S extends AnySchema, C extends keyof S["collections"] & string> {
-  list<const P extends PopulatePath<S, C> = never, const F extends FieldPath<S, C> = never>(query?: Query<S, C, P, F>, options?: CallOptions): Promise<Page<Document<Chosen<S, C, P, F>, C>>>;
+  list<const P extends PopulatePath<S, C> = never, const F extends FieldPath<S, C> = never, const K extends Counted<S, C> = never>(query?: Query<S, C, P, F, K>, options?: CallOptions): Promise<Page<Document<Chosen<S, C, P, F>, C> & Counts<K>>>;
   /** All documents, by cursors and pages of 200. */
-  each<const P extends PopulatePath<S, C> = never, const F extends FieldPath<S, C> = never>(query?: AllQuery<S, C, P, F>, options?: CallOptions): AsyncGenerator<Document<Chosen<S, C, P, F>, C>>;
-  first<const P extends PopulatePath<S, C> = never, const F extends FieldPath<S, C> = never>(query?: AllQuery<S, C, P, F>, options?: CallOptions): Promise<Document<Chosen<S, C, P, F>, C> | null>;
+  each<const P extends PopulatePath<S, C> = never, const F extends FieldPath<S, C> = never, const K extends Counted<S, C> = never>(query?: AllQuery<S, C, P, F, K>, options?: CallOptions): AsyncGenerator<Document<Chosen<S, C, P, F>, C> & Counts<K>>;
+  first<const P extends PopulatePath<S, C> = never, const F extends FieldPath<S, C> = never, const K extends Counted<S, C> = never>(query?: AllQuery<S, C, P, F, K>, options?: CallOptions): Promise<Document<Chosen<S, C, P, F>, C> & Counts<K> | null>;
   count(query?: CountQuery<S, C>, options?: CallOptions): Promise<number>;
-  get<const P extends PopulatePath<S, C> = never, const F extends FieldPath<S, C> = never>(id: Id<C>, options?: Shown<P, F> & CallOptions): Promise<Document<Chosen<S, C, P, F>, C>>;
+  get<const P extends PopulatePath<S, C> = never, const F extends FieldPath<S, C> = never, const K extends Counted<S, C> = never>(id: Id<C>, options?: Shown<P, F, K> & CallOptions): Promise<Document<Chosen<S, C, P, F>, C> & Counts<K>>;
   create(data: CreateOf<S, C>, options?: FileOptions): Promise<Doc<S, C>>;
   replace(id: Id<C>, data: CreateOf<S, C>, options?: Condition & FileOptions): Promise<Doc<S, C>>;
   update(id: Id<C>, change: Change<S, C>, options?: Condition & FileOptions): Promise<Doc<S, C>>;

@@ -7,8 +7,8 @@ from auth_collections_client._async.transport import AsyncTransport
 from auth_collections_client.calls import Options, ask
 from auth_collections_client.queries import query_body
 
-# Records of a page of `each`.
-PAGE = 200
+# Records of a page of `each`; a page with counts is smaller.
+PAGE, COUNTING_PAGE = 200, 100
 
 
 async def fetch(
@@ -23,10 +23,10 @@ async def fetch_all(
     transport: AsyncTransport, path: str, name: str, where: Any, query: Mapping[str, Any], options: Options
 ) -> AsyncIterator[dict[str, Any]]:
     """Yields the records of all pages, at most `limit` of them."""
-    left = query.get("limit")
+    left, page_limit = query.get("limit"), COUNTING_PAGE if query.get("with_counts") else PAGE
     cursor: str | None = "*"
     while cursor and (left is None or left > 0):
-        limit = PAGE if left is None else min(PAGE, left)
+        limit = page_limit if left is None else min(page_limit, left)
         page = await fetch(transport, path, where, {**query, "cursor": cursor, "limit": limit}, options)
         for each in page[name]:
             yield each

@@ -35,8 +35,10 @@ class AsyncSignIns(AsyncFlows):
         """Makes a user without an address. The project has them with `ANONYMOUS`."""
         return await self._login("signup-anonymous", data or {}, options)
 
-    async def login(self, email: str, password: str, **options: Unpack[Options]) -> SignIn:
-        return await self._login("login", {"email": email, "password": password}, options)
+    async def login(self, who: str | Proof, password: str, **options: Unpack[Options]) -> SignIn:
+        """Signs in by the address, or by `{"username": ...}` where the project has user names."""
+        named = {"email": who} if isinstance(who, str) else who
+        return await self._login("login", {**named, "password": password}, options)
 
     async def login_factor(self, flow_id: str, proof: Proof, **options: Unpack[Options]) -> SignIn:
         """Completes a sign-in with `{"totp": ...}` or `{"recovery_code": ...}`."""

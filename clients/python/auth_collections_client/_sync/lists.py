@@ -8,8 +8,8 @@ from auth_collections_client._sync.transport import Transport
 from auth_collections_client.calls import Options, ask
 from auth_collections_client.queries import query_body
 
-# Records of a page of `each`.
-PAGE = 200
+# Records of a page of `each`; a page with counts is smaller.
+PAGE, COUNTING_PAGE = 200, 100
 
 
 def fetch(transport: Transport, path: str, where: Any, query: Mapping[str, Any], options: Options) -> dict[str, Any]:
@@ -22,10 +22,10 @@ def fetch_all(
     transport: Transport, path: str, name: str, where: Any, query: Mapping[str, Any], options: Options
 ) -> Iterator[dict[str, Any]]:
     """Yields the records of all pages, at most `limit` of them."""
-    left = query.get("limit")
+    left, page_limit = query.get("limit"), COUNTING_PAGE if query.get("with_counts") else PAGE
     cursor: str | None = "*"
     while cursor and (left is None or left > 0):
-        limit = PAGE if left is None else min(PAGE, left)
+        limit = page_limit if left is None else min(page_limit, left)
         page = fetch(transport, path, where, {**query, "cursor": cursor, "limit": limit}, options)
         for each in page[name]:
             yield each
