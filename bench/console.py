@@ -161,9 +161,7 @@ class Views:
 
 def _figures(views: Views, documents: int, rounds: int) -> Iterator[Figure]:
     views.open(MANY)
-    sizes = (
-        "performance.getEntriesByType('resource').filter(e => e.name.includes('/console/')).map(e => e.encodedBodySize)"
-    )
+    sizes = "performance.getEntriesByType('resource').filter(e => e.name.includes('/console/a/')).map(e => e.encodedBodySize)"
     loaded = sum(views.page.evaluate(sizes))
     views.page.wait_for_load_state("networkidle")
     asked = views.asked()

@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 
 from service.services import Services
 from service.settings import Settings
-from service.web.console.assets import read_console
+from service.web.console.assets import find_modules, read_console
 from service.web.openapi.document import ADMIN, build_document
 from service.web.routes import ADMIN_ROUTES
 
@@ -71,6 +71,16 @@ async def test_each_file_of_the_page_is_there_for_ever(http: httpx2.AsyncClient)
         plain = await http.get(f"/console/{path}", headers={"accept-encoding": "identity"})
         assert plain.content == body
         assert "content-encoding" not in plain.headers
+
+
+def test_the_page_names_the_modules_that_the_first_one_imports() -> None:
+    """A browser asks for all of them at once; those of dynamic imports come when they are needed."""
+    found = find_modules(read_console().assets)
+    assert found[0] == "app/main.js"
+    assert {"app/shell.js", "vendor/signals-core.mjs"} <= set(found)
+    assert not {"pages/join.js", "parts/enrolment.js", "vendor/lean-qr.mjs"} & set(found)
+    page = read_console().page.decode()
+    assert re.findall(f'rel="modulepreload" href="./a/{read_console().version}/([^"]+)"', page) == found
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@
 import base64
 import gzip
 import hashlib
+import posixpath
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -29,6 +31,9 @@ MODULES = {
     "htm": "htm.mjs",
     "lean-qr": "lean-qr.mjs",
 }
+FIRST_MODULE = "app/main.js"
+# A static import of a module; the brackets of `import()` end the match.
+IMPORT = re.compile(r'(?:^|;)import\b[^"();=]*"([^"]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +72,19 @@ def read_console() -> Console:
                 assets[path] = _pack(body, media_type)
                 digest.update(f"{path} {hashlib.sha256(body).hexdigest()}\n".encode())
     version = digest.hexdigest()[:16]
-    page, policy = _write_page((root / "index.html").read_text(), f"./a/{version}")
+    page, policy = _write_page((root / "index.html").read_text(), f"./a/{version}", find_modules(assets))
     return Console(page, policy, version, assets)
+
+
+def find_modules(assets: dict[str, Asset]) -> list[str]:
+    """The modules that the first one imports, and their imports; a dynamic `import()` is none."""
+    found = [FIRST_MODULE]
+    for path in found:
+        for name in IMPORT.findall(assets[path].body.decode()):
+            file = f"vendor/{MODULES[name]}" if name in MODULES else posixpath.join(posixpath.dirname(path), name)
+            if (module := posixpath.normpath(file)) not in found:
+                found.append(module)
+    return found
 
 
 def _pack(body: bytes, media_type: str) -> Asset:
@@ -76,11 +92,12 @@ def _pack(body: bytes, media_type: str) -> Asset:
     return Asset(body, packed if len(packed) < len(body) else None, media_type)
 
 
-def _write_page(template: str, base: str) -> tuple[bytes, str]:
+def _write_page(template: str, base: str, first: list[str]) -> tuple[bytes, str]:
     """The page with the addresses of its assets, and the content security policy that allows its import map."""
     names = {name: f"{base}/vendor/{file}" for name, file in MODULES.items()}
     modules = orjson.dumps({"imports": names}).decode()
-    page = template.replace("{base}", base).replace("{modules}", modules)
+    preloads = "\n  ".join(f'<link rel="modulepreload" href="{base}/{path}">' for path in first)
+    page = template.replace("{preloads}", preloads).replace("{base}", base).replace("{modules}", modules)
     digest = base64.b64encode(hashlib.sha256(modules.encode()).digest()).decode()
     return page.encode(), (
         f"default-src 'none'; script-src 'self' 'sha256-{digest}'; style-src 'self'; font-src 'self'; "

@@ -1,17 +1,19 @@
 /** Begins the console: what it shows follows from the session and from the fragment. */
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Join } from "../pages/join.js";
 import { Alone } from "../parts/alone.js";
+import { later } from "../parts/later.js";
 import { SessionDialogs, SignIn } from "../parts/sign-in.js";
 import { Loaded } from "../parts/states.js";
 import { ApiError, callOnce } from "./api.js";
 import { html } from "./html.js";
 import { useLoading } from "./loading.js";
+import { findPage } from "./pages.js";
 import { place, replace } from "./router.js";
 import { me } from "./session.js";
 import { Shell } from "./shell.js";
 
+const Join = later(() => import("../pages/join.js"), "Join");
 const ACTIVITY_MS = 60_000;
 const TOKEN = /^[\w-]{43}$/;
 
@@ -65,5 +67,7 @@ addEventListener("input", () => {
   callOnce("session").catch(() => undefined);
 });
 
+// The page's files come beside the session; the shell finds them loaded.
+findPage(place.value.path)?.page.load().catch(() => undefined);
 const root = document.getElementById("console");
 if (root) render(html`<${Console} />`, root);

@@ -36,7 +36,7 @@ export const PROJECT_PAGES = [
   { path: ["projects", ":project", "logs"], title: "Logs", icon: "scroll-text", group: "Watch", load: () => import("../pages/logs.js"), isOpen: (project) => allows(project, "logs") },
   { path: ["projects", ":project", "usage"], title: "Usage", icon: "gauge", group: "Watch", load: () => import("../pages/usage.js"), isOpen: (project) => allows(project, "logs") },
   { path: ["projects", ":project", "audit"], title: "Audit", icon: "history", group: "Watch", load: () => import("../pages/audit.js"), isOpen: (project) => allows(project, "logs") },
-  { path: ["projects", ":project", "backups"], title: "Backups", icon: "archive", group: "Project", load: () => import("../pages/backups.js"), isOpen: (project) => allows(project, "config") },
+  { path: ["projects", ":project", "backups"], title: "Backups", icon: "archive", group: "Automate", load: () => import("../pages/backups.js"), isOpen: (project) => allows(project, "config") },
   { path: ["projects", ":project", "settings", ":group?"], title: "Settings", icon: "settings", group: "Project", load: () => import("../pages/settings.js"), isOpen: (project) => allows(project, "config") },
 ];
 

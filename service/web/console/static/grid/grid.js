@@ -40,8 +40,10 @@ export function Grid(given) {
   const draw = (/** @type {boolean} */ isForced) => {
     const box = root.current;
     if (!box || !pool.current) return;
-    pool.current.draw(latest.current, box.scrollTop, isForced);
-    rows.reach(Math.ceil((box.scrollTop + box.clientHeight) / height));
+    // Both are read before the pool writes, for each read after a write computes the layout.
+    const { scrollTop, clientHeight } = box;
+    pool.current.draw(latest.current, scrollTop, isForced);
+    rows.reach(Math.ceil((scrollTop + clientHeight) / height));
   };
   useEffect(() => {
     const measure = () => setHeight(heightOf());

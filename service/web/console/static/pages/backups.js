@@ -37,7 +37,7 @@ export default function Backups({ project }) {
   return html`<main class="main"><${Bar} title="Backups" count=${backups.loading.data ? `${number(backups.rows.length)}${backups.next ? "+" : ""}` : ""}>
       ${project && allows("*", "deployment", "write") && html`<button class="button" aria-label="Copy the project" onClick=${() => open("copy")}><${Icon} name="copy" /><span class="wide">Copy the project</span></button>`}
       ${project && mayWrite && html`<button class="button button-primary" onClick=${() => open("new")}><${Icon} name="archive" />Back up now</button>`}<//>
-    <div class="split"><div class="scroll" tabindex="0" role="region" aria-label="Backups and jobs"><div class="page-inner stack">${notice}
+    <div class="split"><div class="scroll" tabindex="0" role="region" aria-label="Backups and jobs"><div class="pad stack">${notice}
       <${Loaded} loading=${jobs.loading}><${Jobs} jobs=${jobs.rows} path=${`${base}jobs`} mayCancel=${mayWrite} act=${act} /><//>
       <${Loaded} loading=${backups.loading}>
         ${backups.loading.data && !backups.rows.length && html`<${Empty} icon="archive" title="No backups yet"><p>A backup has the records, files, users, rules and settings of one moment.</p>

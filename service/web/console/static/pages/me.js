@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../app/api.js";
 import { html } from "../app/html.js";
+import { DEPLOYMENT_PAGES } from "../app/pages.js";
 import { hasSingleKeys, setSingleKeys } from "../app/keys.js";
 import { useLoading } from "../app/loading.js";
 import { enter, leave, me } from "../app/session.js";
@@ -92,8 +93,8 @@ function Sessions() {
 function Keyboard() {
   return html`<section class="card" aria-labelledby="keyboard"><div class="card-head"><h2 id="keyboard">Keys</h2></div><div class="card-body">
     <dl class="keys"><dt><kbd class="kbd">Ctrl K</kbd></dt><dd>Search pages and projects</dd><dt><kbd class="kbd">/</kbd></dt><dd>Filter</dd>
-      <dt><kbd class="kbd">g</kbd> <kbd class="kbd">p</kbd></dt><dd>Projects</dd><dt><kbd class="kbd">g</kbd> <kbd class="kbd">o</kbd></dt><dd>Operators</dd>
-      <dt><kbd class="kbd">g</kbd> <kbd class="kbd">m</kbd></dt><dd>My account</dd><dt><kbd class="kbd">?</kbd></dt><dd>This list</dd></dl>
+      ${DEPLOYMENT_PAGES.map(({ key, title }) => html`<dt key=${title}><kbd class="kbd">g</kbd> <kbd class="kbd">${key}</kbd></dt><dd>${title}</dd>`)}
+      <dt><kbd class="kbd">?</kbd></dt><dd>This list</dd></dl>
     <p><label class="row"><input class="switch" type="checkbox" role="switch" checked=${hasSingleKeys.value}
       onChange=${(/** @type {Event} */ event) => setSingleKeys(/** @type {HTMLInputElement} */ (event.currentTarget).checked)} />Single keys</label></p></div></section>`;
 }

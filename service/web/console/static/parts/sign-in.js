@@ -4,8 +4,10 @@ import { callOnce } from "../app/api.js";
 import { html } from "../app/html.js";
 import { confirmQuestion, enter, leave, me, signInQuestion } from "../app/session.js";
 import { Dialog } from "./dialog.js";
-import { Enrolment } from "./enrolment.js";
 import { Alert, Field, useForm } from "./form.js";
+import { later } from "./later.js";
+
+const Enrolment = later(() => import("./enrolment.js"), "Enrolment");
 
 /** @typedef {{ totp: string } | { recovery_code: string }} Proof */
 
