@@ -1,7 +1,9 @@
 """One running service, with a project without limits, its key, and one user's token and file."""
 
 import base64
+import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from service.cli.running import run_on
 from service.settings import Settings
 from tests.chromium import launched
 from tests.served.browser import EXAMPLES, Site, file_server
+from tests.served.packages import NODE_MODULES, PAGE, SOURCE, run
 from tests.served.walkthrough import Walkthrough, follow
 
 PROJECT_ID = "served"
@@ -108,9 +111,33 @@ def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) 
 
 
 @pytest.fixture(scope="session")
-def pages() -> Iterator[str]:
-    """The address of the pages of docs/examples: on another origin than the service."""
-    with file_server(EXAMPLES) as url:
+def node() -> str:
+    found = shutil.which("node")
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="session")
+def package(node: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the built TypeScript client, its tests, and a page that can import it."""
+    folder = tmp_path_factory.mktemp("client")
+    shutil.copy(SOURCE / "package.json", folder)
+    shutil.copytree(SOURCE / "test", folder / "test")
+    (folder / "index.html").write_text(PAGE)
+    build = json.loads((SOURCE / "package.json").read_text())["scripts"]["build"].split()
+    assert build[0] == "node"
+    run(SOURCE, node, *build[1:], "--outDir", folder / "dist")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the pages of docs/examples, with the client where npm is: on another origin than the service."""
+    root = tmp_path_factory.mktemp("pages")
+    shutil.copytree(EXAMPLES, root, ignore=shutil.ignore_patterns("client"), dirs_exist_ok=True)
+    if NODE_MODULES.exists():
+        shutil.copytree(request.getfixturevalue("package") / "dist", root / "client")
+    with file_server(root) as url:
         yield url
 
 

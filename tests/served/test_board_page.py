@@ -14,10 +14,11 @@ from tests.chromium import needs_chromium
 from tests.demo import DEMO
 from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, connect, shoot, sign, window
 from tests.served.conftest import MakeSite
+from tests.served.packages import needs_packages
 
 SCRIPT = "<img src=x onerror=alert(1)>"
 BOARD = DEMO.collections["cards"]
-pytestmark = needs_chromium
+pytestmark = [needs_packages, needs_chromium]
 Lists = list[dict[str, Any]]
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -211,7 +212,7 @@ def await_lists(page: Page, is_reached: Callable[[Lists], bool]) -> Lists:
 
 
 def begin_three_lists(page: Page, site: Site, token: str) -> None:
-    module = f"{site.url.partition('?')[0]}live.js"
+    module = f"{site.url.partition('board/')[0]}live.js"
     page.goto(site.url.partition("?")[0])
     page.evaluate(THREE_LISTS, {"module": module, "service": site.service, "token": token})
 
@@ -256,7 +257,7 @@ def test_b4_a_page_past_the_sockets_of_its_user_says_so_and_asks_no_more(browser
 def test_b4_the_board_says_why_it_is_refused_and_keeps_its_user(browser: Browser, site: Site) -> None:
     with window(browser) as holder, window(browser) as page:
         enter(page, site, "kept@example.com")
-        token = page.evaluate("JSON.parse(sessionStorage.getItem('board.signed-in')).token")
+        token = page.evaluate("JSON.parse(Object.values(localStorage)[0]).access_token")
         page.goto("about:blank")
         holder.goto(site.url.partition("?")[0])
         holder.evaluate(TEN_SOCKETS, {"service": site.service, "token": token})
@@ -268,7 +269,7 @@ def test_b4_the_board_says_why_it_is_refused_and_keeps_its_user(browser: Browser
 
 def test_the_page_has_no_script_but_its_own() -> None:
     page = (EXAMPLES / "board" / "index.html").read_text()
-    scripts = "".join((EXAMPLES / name).read_text() for name in ("board/board.js", "board/live.js", "project.js"))
+    scripts = "".join((EXAMPLES / name).read_text() for name in ("board/board.js", "live.js", "project.js"))
     assert "script-src 'self'; style-src 'self'" in page
     assert " style=" not in page
     assert "onclick=" not in page

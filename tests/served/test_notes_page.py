@@ -11,9 +11,10 @@ from tests.chromium import needs_chromium
 from tests.demo import DEMO
 from tests.served.browser import EXAMPLES, Site, connect, shoot, sign, window
 from tests.served.conftest import MakeSite
+from tests.served.packages import needs_packages
 
 SCRIPT = "<img src=x onerror=alert(1)>"
-pytestmark = needs_chromium
+pytestmark = [needs_packages, needs_chromium]
 
 
 @pytest.fixture(scope="session")

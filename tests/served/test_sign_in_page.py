@@ -19,10 +19,11 @@ from service.settings import Settings
 from tests.chromium import needs_chromium
 from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, add_device, shoot, window
 from tests.served.conftest import Served
+from tests.served.packages import needs_packages
 
 PROJECT = "signing"
 PASSWORD = "correct horse"
-pytestmark = needs_chromium
+pytestmark = [needs_packages, needs_chromium]
 expect.set_options(timeout=PATIENCE_MS)
 
 

@@ -1,54 +1,44 @@
 // A board that all who look at it see alike. What is shown is what the service tells, one's own changes among it; the rules of the
 // project decide who may read and write.
-import {ask, begin, byId, isConnected, settings, signOut, signedIn, submitting, trying} from "../project.js";
-import {follow} from "./live.js";
+import {realtime} from "../client/realtime.js";
+import {ac, begin, byId, submitting, trying, user} from "../project.js";
 
-const CARDS = "/api/collections/cards/documents";
 const COLUMNS = ["todo", "doing", "done"];
-const SAID = {connecting: "Connecting", live: "Live", stale: "Connection lost; trying again", refused: "Not connected"};
+const SAID = {connecting: "Connecting", live: "Live", stale: "Connection lost; trying again", closed: "Not connected"};
 // id → its version and how it is drawn; and the button that has the focus, also while its card is between two columns.
 const items = new Map();
-let stop = null, wantsIn = false, isFirst = true, held = null;
+let live = null, wantsIn = false, isFirst = true, held = null;
+const cards = () => ac.collection("cards");
 
 function show() {
-  const who = signedIn(), connected = isConnected();
-  if (who) wantsIn = false;
-  byId("connect").hidden = connected;
-  byId("enter").hidden = !connected || !wantsIn;
-  byId("write").hidden = byId("who").hidden = !who;
-  byId("sign-in").hidden = !connected || Boolean(who) || wantsIn;
-  byId("board").hidden = byId("state").hidden = !connected;
-  stop?.();
+  if (user) wantsIn = false;
+  byId("connect").hidden = Boolean(ac);
+  byId("enter").hidden = !ac || !wantsIn;
+  byId("write").hidden = byId("who").hidden = !user;
+  byId("sign-in").hidden = !ac || Boolean(user) || wantsIn;
+  byId("board").hidden = byId("state").hidden = !ac;
+  live?.close();
   items.clear();
   isFirst = true;
-  if (connected) stop = followed(who);
+  if (ac) live = realtime(ac).live("cards", {sort_by: "created_at", limit: 100}, {data: draw, state: report});
 }
 
-const followed = (who) => follow({
-  service: settings.service,
-  query: {collection: "cards", sort_by: "created_at", limit: 100},
-  credential: () => who ? {token: who.token} : {key: settings.key},
-  show: draw,
-  report: (state, detail, code) => {
-    byId("state").dataset.state = byId("board").dataset.state = state;
-    byId("state").textContent = SAID[state];
-    if (state === "refused") byId("problem").textContent = detail;
-    // Another credential does not help a user who has too many pages open.
-    if (state === "refused" && who && code !== 4429) signOut();
-  },
-});
+function report(state, problem) {
+  byId("state").dataset.state = byId("board").dataset.state = state;
+  byId("state").textContent = SAID[state];
+  if (problem) byId("problem").textContent = problem.message;
+}
 
-function draw(cards) {
+function draw(documents) {
   const focused = placeOf(document.activeElement) ?? held;
-  const sorted = [...cards.values()].sort((one, other) => one.created_at < other.created_at ? -1 : 1);
   for (const column of COLUMNS) {
     const place = document.querySelector(`[data-column=${column}]`), list = place.querySelector("ul");
-    const found = sorted.filter((card) => card.data.column === column).map(itemOf);
+    const found = documents.filter((card) => card.data.column === column).map(itemOf);
     place.querySelector(".count").textContent = found.length;
     // What is as it was stays in the page, for somebody may be dragging it.
     if (found.length !== list.children.length || found.some((item, at) => item !== list.children[at])) list.replaceChildren(...found);
   }
-  for (const id of items.keys()) if (!cards.has(id)) items.delete(id);
+  for (const id of items.keys()) if (!documents.some((card) => card.id === id)) items.delete(id);
   isFirst = false;
   focusAgain(focused);
 }
@@ -76,17 +66,17 @@ function focusAgain(focused) {
 }
 
 function drawn(card) {
-  const item = byId("card").content.cloneNode(true).querySelector("li"), who = signedIn();
+  const item = byId("card").content.cloneNode(true).querySelector("li");
   item.dataset.id = card.id;
   item.querySelector("p").textContent = card.data.text;
-  item.querySelector(".tools").hidden = !who;
-  item.draggable = Boolean(who);
+  item.querySelector(".tools").hidden = !user;
+  item.draggable = Boolean(user);
   item.ondragstart = (event) => event.dataTransfer.setData("text/plain", card.id);
   const at = COLUMNS.indexOf(card.data.column);
   const actions = {
     back: at > 0 && (() => move(card.id, COLUMNS[at - 1])),
     on: at < COLUMNS.length - 1 && (() => move(card.id, COLUMNS[at + 1])),
-    delete: () => ask("DELETE", `${CARDS}/${card.id}`),
+    delete: () => cards().delete(card.id),
   };
   for (const button of item.querySelectorAll("button")) {
     const action = actions[button.dataset.does];
@@ -97,7 +87,7 @@ function drawn(card) {
   return item;
 }
 
-const move = (id, column) => ask("PATCH", `${CARDS}/${id}`, {data: {column}});
+const move = (id, column) => cards().update(id, {data: {column}});
 
 for (const place of document.querySelectorAll("[data-column]")) {
   place.ondragover = (event) => { event.preventDefault(); place.classList.add("over"); };
@@ -110,8 +100,8 @@ for (const place of document.querySelectorAll("[data-column]")) {
   };
 }
 
-submitting(byId("write"), () => ask("POST", CARDS, {data: {text: byId("write").text.value}}));
+submitting(byId("write"), (form) => cards().create({text: form.text.value}));
 
 byId("sign-in").onclick = () => { wantsIn = true; show(); byId("enter").email.focus(); };
 byId("look").onclick = () => { wantsIn = false; show(); };
-begin("board", show);
+begin(show);

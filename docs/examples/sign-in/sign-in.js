@@ -1,171 +1,104 @@
 // A page that signs in by every way there is: a password, a code or a link of a mail, a provider, a passkey; and a second factor after
-// the first. It knows the publishable key alone. No library, no build.
+// the first. It knows the publishable key alone. No build.
+import {createClient, ValidationError} from "../client/index.js";
+import {passkeys} from "../client/passkeys.js";
+
 const byId = (id) => document.getElementById(id);
 const given = new URL(location.href).searchParams;
 const HERE = location.origin + location.pathname;
-const SETTINGS = "sign-in.settings", SIGNED_IN = "sign-in.token", VERIFIER = "sign-in.verifier";
+const SETTINGS = "sign-in.settings";
 const PANELS = ["connect", "enter", "mailed", "factor", "enrol", "app", "recovery", "account"];
 const TITLES = {
   connect: "Sign in", enter: "Sign in", mailed: "Look into your mail", factor: "One more step", enrol: "Add a second factor",
   app: "Authenticator app", recovery: "Recovery codes", account: "Your account",
 };
-const FACTORS = "/auth-collections/user/factors";
 // Where the service is, which the page is told in its address and then keeps: what a mail or a provider leads back to has it no more.
 const kept = JSON.parse(localStorage.getItem(SETTINGS) ?? "{}");
-const settings = {service: (given.get("service") ?? kept.service ?? "").replace(/\/+$/, ""), key: given.get("key") ?? kept.key ?? ""};
-// What is under way: the flow of a mail, a sign-in that waits for a factor, or what is done once the user has stepped up.
-let flow = null, waiting = null, enrolling = null, app = null;
-
-class Refused extends Error {
-  constructor(said) {
-    const detail = typeof said.detail === "string" ? said.detail : said.detail.map((each) => `${each.loc.at(-1)}: ${each.msg}`).join("; ");
-    super(detail);
-    this.said = said;
-  }
-}
-
-// The token is kept for this tab, and for the service that gave it: another one never sees it.
-function signedIn() {
-  const found = JSON.parse(sessionStorage.getItem(SIGNED_IN) ?? "null");
-  return found && found.service === settings.service && found.key === settings.key ? found : null;
-}
-
-async function ask(method, path, body) {
-  const token = signedIn()?.token, headers = {"x-api-key": settings.key};
-  if (token) headers.authorization = `Bearer ${token}`;
-  if (body) headers["content-type"] = "application/json";
-  let answer;
-  try {
-    answer = await fetch(settings.service + path, {method, headers, body: body && JSON.stringify(body)});
-  } catch {
-    throw new Error("The service does not answer this page. Does it run, and does CORS_ORIGINS name " + location.origin + "?");
-  }
-  const said = answer.status === 204 ? null : await answer.json();
-  if (answer.ok) return said;
-  throw new Refused(said);
-}
+let settings = {url: given.get("service") ?? kept.url, key: given.get("key") ?? kept.key};
+// The client; and what is under way: a sign-in that waits for a mail, for a factor or for a first one, or what follows a step-up.
+let ac = null, flow = null, waiting = null, enrolling = null, app = null;
 
 function show(name) {
   for (const each of PANELS) byId(each).hidden = each !== name;
   byId("title").textContent = document.title = TITLES[name];
-  byId("service-shown").textContent = settings.service;
+  byId("service-shown").textContent = settings.url;
   const first = byId(name).querySelector("input:not([hidden])");
   (first && first.offsetParent ? first : byId("title")).focus();
 }
 
-// Runs one action at a time, shows what went wrong, and goes on where the service asks for more.
+// Runs one action at a time, shows what went wrong, and asks for a factor where the service wants one first.
 async function trying(action) {
   byId("problem").textContent = "";
   document.querySelectorAll("button").forEach((button) => button.disabled = true);
   try {
     await action();
   } catch (problem) {
-    if (problem instanceof Refused && await goOn(problem.said, action)) return;
+    if (problem.code === "step_up_required") return await stepUp(action);
     byId("problem").textContent = problem.name === "NotAllowedError" ? "Your device gave no passkey." : problem.message;
   } finally {
     document.querySelectorAll("button").forEach((button) => button.disabled = false);
   }
 }
 
-async function goOn(said, action) {
-  if (said.code === "mfa_required" && !signedIn()) wait({flow_id: said.flow_id, methods: said.methods, why: "Show once more that it is you."});
-  else if (said.code === "mfa_enrolment_required") { enrolling = said.flow_id; show("enrol"); }
-  else if (said.code === "step_up_required") await stepUp(action);
-  else if (said.code === "invalid_token" && signedIn()) signOut();
-  else return false;
-  return true;
+// A sign-in is complete, or says what is next.
+async function goOn(done) {
+  if (done.next === "mail") return expectMail(done);
+  if (done.next === "factor") return wait({...done, why: "Show once more that it is you."});
+  enrolling = done.next === "enrol" ? done.flow_id : null;
+  if (enrolling) return show("enrol");
+  flow = null;
+  byId("enter").reset();
+  byId("mailed").reset();
+  if (done.recovery_codes) showCodes(done.recovery_codes);
+  else await showAccount();
 }
 
 // --- the first factor
 
 async function enter(way, form) {
   const email = form.email.value, password = form.password.value;
-  if (way === "email") return mailCode(email);
+  if (way === "email") return goOn(await mailCode(email));
   if (!password) throw new Error("Type a password, or have a code mailed.");
-  const said = await ask("POST", `/auth-collections/${way}`, {email, password});
-  if (said.access_token) return welcome(said);
-  // The project has new users prove their address, see EMAIL_VERIFICATION.
-  expectMail(said.flow_id, email);
+  await goOn(await (way === "signup" ? ac.auth.signup({email, password}) : ac.auth.login(email, password)));
 }
 
 async function mailCode(email) {
-  let said;
   try {
-    // With a challenge the mail has a link, too, which only this browser can use; the project must allow this page for that.
-    said = await ask("POST", "/auth-collections/login-email", {email, create: true, redirect_to: HERE, code_challenge: await newChallenge()});
+    // The mail has a link, too, which only this browser can use; the project must allow this page for that.
+    return await ac.auth.loginByMail(email, {create: true, redirect_to: HERE});
   } catch (problem) {
-    if (problem.said?.code !== "validation_error") throw problem;
-    said = await ask("POST", "/auth-collections/login-email", {email, create: true});
+    if (!(problem instanceof ValidationError)) throw problem;
+    return ac.auth.loginByMail(email, {create: true});
   }
-  expectMail(said.flow_id, email);
 }
 
-function expectMail(flow_id, email) {
+function expectMail({flow_id}) {
   flow = flow_id;
-  byId("mailed-to").textContent = email;
+  byId("mailed-to").textContent = byId("enter").email.value;
   show("mailed");
 }
 
-const toText = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
-
-// The verifier stays in this browser: who sees the link, or the address that a provider leads back to, has nothing (RFC 7636).
-async function newChallenge() {
-  const verifier = toText(crypto.getRandomValues(new Uint8Array(32)));
-  localStorage.setItem(VERIFIER, verifier);
-  return toText(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)));
-}
-
-async function comeBack(code) {
-  const code_verifier = localStorage.getItem(VERIFIER);
-  localStorage.removeItem(VERIFIER);
-  if (!code_verifier) throw new Error("This was begun in another browser. Type the code of the mail there.");
-  welcome(await ask("POST", "/auth-collections/token", {code, code_verifier}));
-}
-
-async function goToProvider(provider) {
-  const wanted = new URLSearchParams({provider, redirect_to: HERE, code_challenge: await newChallenge()});
-  location.assign((await ask("GET", `/auth-collections/login-idp?${wanted}`)).url);
-}
-
 async function findMethods() {
-  const methods = await ask("GET", "/auth-collections/sign-in-methods");
-  byId("by-passkey").hidden = !methods.passkey || !hasPasskeys();
+  const methods = await ac.auth.methods();
+  byId("by-passkey").hidden = !methods.passkey || !passkeys(ac).supported();
   byId("providers").replaceChildren(...methods.providers.map(({id, name}) => {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = id === "default" ? "Go on with the provider" : `Go on with ${name}`;
-    button.onclick = () => trying(() => goToProvider(id));
+    button.onclick = () => trying(() => ac.auth.loginProvider(id, {redirect_to: HERE}));
     return button;
   }));
 }
 
-// --- passkeys
-
-const hasPasskeys = () => Boolean(window.PublicKeyCredential?.parseRequestOptionsFromJSON);
-
-async function usePasskey({flow_id, publicKey}) {
-  const options = PublicKeyCredential.parseRequestOptionsFromJSON(publicKey);
-  const credential = await navigator.credentials.get({publicKey: options});
-  return {flow_id, credential: credential.toJSON()};
-}
-
-async function enterByPasskey() {
-  const answer = await usePasskey(await ask("POST", "/auth-collections/login-passkey/options", {}));
-  welcome(await ask("POST", "/auth-collections/login-passkey", answer));
-}
-
-async function addPasskey() {
-  if (!hasPasskeys()) throw new Error("This browser has no passkeys.");
-  const {flow_id, publicKey} = await ask("POST", `${FACTORS}/passkey/options`, onTheWay());
-  const options = PublicKeyCredential.parseCreationOptionsFromJSON(publicKey);
-  const credential = await navigator.credentials.create({publicKey: options});
-  welcome(await ask("POST", `${FACTORS}/passkey`, {flow_id, credential: credential.toJSON()}));
-}
-
 // --- second factors
 
-// Who must have a factor to come in at all has a flow in the place of a token.
-const onTheWay = () => signedIn() ? {} : {flow_id: enrolling};
+// Who must have a factor to come in at all has a flow in the place of a session.
+const onTheWay = () => enrolling ? {flow_id: enrolling} : {};
+
+async function addPasskey() {
+  if (!passkeys(ac).supported()) throw new Error("This browser has no passkeys.");
+  await goOn(await passkeys(ac).add(onTheWay()));
+}
 
 function wait(wanted) {
   waiting = wanted;
@@ -176,55 +109,39 @@ function wait(wanted) {
 }
 
 async function stepUp(action) {
-  const {factors, recovery_codes_left} = await ask("GET", FACTORS);
+  const {factors, recovery_codes_left} = await ac.auth.factors();
   const methods = [...new Set(factors.map((factor) => factor.type)), ...(recovery_codes_left ? ["recovery_code"] : [])];
   wait({methods: methods.length ? methods : ["password"], why: "Before this is changed, show once more that it is you.", then: action});
 }
 
+// `proof` is null for a passkey.
 async function finishFactor(proof) {
-  const {flow_id, then} = waiting;
-  const said = flow_id
-    ? await ask("POST", "/auth-collections/login-factor", {flow_id, ...proof})
-    : await ask("POST", "/auth-collections/user/step-up", proof);
+  const {flow_id, then} = waiting, device = passkeys(ac);
+  const done = flow_id
+    ? await (proof ? ac.auth.loginFactor(flow_id, proof) : device.loginFactor(flow_id))
+    : await (proof ? ac.auth.stepUp(proof) : device.stepUp());
   waiting = null;
   byId("factor").reset();
-  welcome(said);
+  await goOn(done);
   if (then) await then();
 }
 
-async function finishByPasskey() {
-  const {flow_id} = waiting;
-  const asked = flow_id
-    ? await ask("POST", "/auth-collections/login-factor/options", {flow_id})
-    : await ask("POST", "/auth-collections/user/step-up/options", {});
-  await finishFactor(await usePasskey(asked));
-}
-
 async function addApp() {
-  app = await ask("POST", `${FACTORS}/totp`, onTheWay());
+  app = await ac.auth.addTotp(onTheWay());
   byId("app-secret").textContent = app.secret;
   byId("app-link").href = app.uri;
   show("app");
 }
 
 async function confirmApp(form) {
-  const said = await ask("POST", `${FACTORS}/totp/${app.id}/confirm`, {code: form.code.value, ...onTheWay()});
+  const done = await ac.auth.confirmTotp(app.id, form.code.value, enrolling ?? undefined);
   form.reset();
-  welcome(said);
+  await goOn(done);
 }
 
 const adding = {passkey: addPasskey, totp: addApp};
 
 // --- being signed in
-
-function welcome({access_token, user, recovery_codes}) {
-  sessionStorage.setItem(SIGNED_IN, JSON.stringify({...settings, token: access_token, email: user.email}));
-  enrolling = flow = null;
-  byId("enter").reset();
-  byId("mailed").reset();
-  if (recovery_codes) showCodes(recovery_codes);
-  else showAccount();
-}
 
 function showCodes(codes) {
   byId("recovery-codes").replaceChildren(...codes.map((code) => {
@@ -235,17 +152,16 @@ function showCodes(codes) {
   show("recovery");
 }
 
-function showAccount() {
-  const {email, token} = signedIn();
-  const claims = JSON.parse(atob(token.split(".")[1].replace(/-/g, "+").replace(/_/g, "/")));
+async function showAccount() {
+  const {aal, amr} = await ac.auth.claims(), {email} = await ac.auth.user();
   byId("who").textContent = `Signed in as ${email}.`;
-  byId("level").textContent = `Level ${claims.aal}, by ${claims.amr.join(" and ")}.`;
+  byId("level").textContent = `Level ${aal}, by ${amr.join(" and ")}.`;
   show("account");
-  trying(listFactors);
+  await listFactors();
 }
 
 async function listFactors() {
-  const {factors, recovery_codes_left} = await ask("GET", FACTORS);
+  const {factors, recovery_codes_left} = await ac.auth.factors();
   byId("factors").replaceChildren(...factors.map(drawn));
   byId("codes-left").textContent = factors.length ? `${recovery_codes_left} recovery codes are left.` : "";
   byId("new-codes").hidden = !factors.length;
@@ -261,32 +177,33 @@ function drawn(factor) {
   button.textContent = "Remove";
   button.setAttribute("aria-label", `Remove ${factor.name}`);
   button.onclick = () => trying(async () => {
-    await ask("DELETE", `${FACTORS}/${factor.id}`);
+    await ac.auth.removeFactor(factor.id);
     await listFactors();
   });
   item.append(name, button);
   return item;
 }
 
-function signOut() {
-  sessionStorage.removeItem(SIGNED_IN);
-  begin();
+async function begin() {
+  flow = waiting = enrolling = app = null;
+  if (!ac) return show("connect");
+  if (await ac.auth.session()) return showAccount();
+  show("enter");
+  await findMethods();
 }
 
-function begin() {
-  flow = waiting = enrolling = app = null;
-  if (!settings.service || !settings.key) return show("connect");
-  if (signedIn()) return showAccount();
-  show("enter");
-  trying(findMethods);
+function connect() {
+  ac?.close();
+  ac = settings.url && settings.key ? createClient(settings) : null;
+  // Here, or in another tab; or the session has ended.
+  ac?.auth.onChange((event) => event === "signed_out" && trying(begin));
 }
 
 byId("connect").onsubmit = (event) => {
   event.preventDefault();
-  settings.service = event.target.service.value.replace(/\/+$/, "");
-  settings.key = event.target.key.value.trim();
+  settings = {url: event.target.service.value, key: event.target.key.value.trim()};
   localStorage.setItem(SETTINGS, JSON.stringify(settings));
-  begin();
+  trying(() => { connect(); return begin(); });
 };
 byId("enter").onsubmit = (event) => {
   event.preventDefault();
@@ -295,7 +212,7 @@ byId("enter").onsubmit = (event) => {
 };
 byId("mailed").onsubmit = (event) => {
   event.preventDefault();
-  trying(async () => welcome(await ask("POST", "/auth-collections/confirm", {flow_id: flow, code: event.target.code.value})));
+  trying(async () => goOn(await ac.auth.confirm({flow_id: flow, code: event.target.code.value})));
 };
 byId("factor").onsubmit = (event) => {
   event.preventDefault();
@@ -306,22 +223,25 @@ byId("app").onsubmit = (event) => {
   event.preventDefault();
   trying(() => confirmApp(event.target));
 };
-byId("by-passkey").onclick = () => trying(enterByPasskey);
-byId("factor-passkey").onclick = () => trying(finishByPasskey);
-byId("new-codes").onclick = () => trying(async () => showCodes((await ask("POST", "/auth-collections/user/recovery-codes")).recovery_codes));
-byId("kept").onclick = () => { byId("recovery-codes").replaceChildren(); showAccount(); };
-byId("elsewhere").onclick = () => { settings.service = settings.key = ""; localStorage.removeItem(SETTINGS); begin(); };
-byId("sign-out").onclick = () => trying(async () => {
-  await ask("POST", "/auth-collections/logout", {}).catch(() => null);
-  signOut();
-});
-document.querySelectorAll("[data-back]").forEach((button) => button.onclick = () => { byId("problem").textContent = ""; begin(); });
+byId("by-passkey").onclick = () => trying(async () => goOn(await passkeys(ac).login()));
+byId("factor-passkey").onclick = () => trying(() => finishFactor(null));
+byId("new-codes").onclick = () => trying(async () => showCodes(await ac.auth.recoveryCodes()));
+byId("kept").onclick = () => { byId("recovery-codes").replaceChildren(); trying(showAccount); };
+byId("elsewhere").onclick = () => { settings = {}; localStorage.removeItem(SETTINGS); connect(); trying(begin); };
+byId("sign-out").onclick = () => trying(() => ac.auth.logout());
+document.querySelectorAll("[data-back]").forEach((button) => button.onclick = () => trying(begin));
 document.querySelectorAll("[data-add]").forEach((button) => button.onclick = () => trying(adding[button.dataset.add]));
 
-// What a link or a provider brought is good once, and is not kept in the address.
-const code = given.get("svc-code"), error = given.get("svc-error");
 if (given.has("service")) localStorage.setItem(SETTINGS, JSON.stringify(settings));
-if (code || error) history.replaceState(null, "", HERE);
-begin();
-if (code) trying(() => comeBack(code));
-if (error) byId("problem").textContent = `The provider did not sign you in: ${error}`;
+trying(async () => {
+  connect();
+  try {
+    // What a link or a provider brought is good once, and is not kept in the address.
+    const done = await ac?.auth.completeRedirect();
+    if (done) return goOn(done);
+  } catch (problem) {
+    await begin();
+    throw problem;
+  }
+  await begin();
+});

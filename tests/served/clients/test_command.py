@@ -8,8 +8,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.served.clients.conftest import SOURCE, MakeProject, needs_packages
+from tests.served.clients.conftest import MakeProject
 from tests.served.clients.table import Project
+from tests.served.packages import SOURCE, needs_packages
 
 pytestmark = needs_packages
 

@@ -1,6 +1,5 @@
 """The page docs/examples/kanban, in two tabs of one user and in another user's browser."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +9,10 @@ from playwright.sync_api import Page, expect
 
 from faults.samples import PNG
 from tests.chromium import launched, needs_chromium
-from tests.served.browser import EXAMPLES, PATIENCE_MS, file_server, window
-from tests.served.clients.conftest import MakeProject, needs_packages
+from tests.served.browser import PATIENCE_MS, window
+from tests.served.clients.conftest import MakeProject
 from tests.served.clients.table import CLIENTS, Project
+from tests.served.packages import needs_packages
 
 pytestmark = [needs_packages, needs_chromium]
 PAGE = (CLIENTS.parent / "docs/typescript.md").read_text()
@@ -44,13 +44,8 @@ def sent_by(page: str) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def site(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The repository as a file server shows it, as far as the page needs it."""
-    root = tmp_path_factory.mktemp("site")
-    shutil.copytree(EXAMPLES / "kanban", root / "docs/examples/kanban")
-    shutil.copytree(package / "dist", root / "clients/typescript/dist")
-    with file_server(root) as url:
-        yield f"{url}/docs/examples/kanban/"
+def site(pages: str) -> str:
+    return f"{pages}/kanban/"
 
 
 def enter(page: Page, email: str, way: str) -> None:

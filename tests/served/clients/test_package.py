@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.served.clients.conftest import NODE_MODULES, SOURCE, needs_packages, run
 from tests.served.clients.table import CLIENTS
+from tests.served.packages import NODE_MODULES, SOURCE, needs_packages, run
 
 pytestmark = needs_packages
 BESIDE = {"package.json", "README.md", "LICENSE", "bin/auth-collections-types.js"}

@@ -13,8 +13,9 @@ from playwright.sync_api import Page, expect
 
 from tests.chromium import launched, needs_chromium
 from tests.served.browser import EXAMPLES, PATIENCE_MS, file_server, window
-from tests.served.clients.conftest import NODE_MODULES, SOURCE, MakeProject, needs_packages, run
+from tests.served.clients.conftest import MakeProject
 from tests.served.clients.table import CLIENTS, Project
+from tests.served.packages import NODE_MODULES, SOURCE, needs_packages, run
 
 pytestmark = [needs_packages, needs_chromium]
 START, GUIDE = ((CLIENTS.parent / "docs" / page).read_text() for page in ("start.md", "guides/react.md"))

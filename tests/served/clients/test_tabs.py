@@ -11,8 +11,9 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from tests.chromium import launched, needs_chromium
 from tests.served.browser import add_device, file_server
-from tests.served.clients.conftest import MakeProject, needs_packages
+from tests.served.clients.conftest import MakeProject
 from tests.served.clients.table import Project
+from tests.served.packages import needs_packages
 
 pytestmark = [needs_packages, needs_chromium]
 TABS = 20

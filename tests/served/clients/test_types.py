@@ -9,8 +9,8 @@ import pytest
 
 from service.contract.typescript import write_typescript
 from tests.contract.declared import GOLDEN, declared
-from tests.served.clients.conftest import NODE_MODULES, needs_packages, run
 from tests.served.clients.table import CLIENTS
+from tests.served.packages import NODE_MODULES, needs_packages, run
 
 pytestmark = needs_packages
 KINDS = ("string", "integer", "number", "boolean", "datetime")

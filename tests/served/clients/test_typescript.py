@@ -12,8 +12,9 @@ import pytest
 
 from tests.chromium import launched, needs_chromium
 from tests.served.browser import EXAMPLES, file_server
-from tests.served.clients.conftest import MakeProject, needs_packages, run
+from tests.served.clients.conftest import MakeProject
 from tests.served.clients.table import CALLS, judge, run_table
+from tests.served.packages import needs_packages, run
 
 pytestmark = needs_packages
 # A page holds no secret key: the calls of servers are made by a process of Node.
