@@ -1,5 +1,7 @@
 """Generated types with the client, for type checkers, and the command that fetches them."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -9,13 +11,13 @@ import pytest
 
 from auth_collections_client import types
 from tests.served.clients.python.conftest import Project
+from tests.served.walkthrough import Walkthrough
 
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests/contract/golden"
 TYPED = Path(__file__).parent / "typed"
 CLIENT = ROOT / "clients/python"
 PYRIGHT = ROOT / "clients/typescript/node_modules/pyright/index.js"
-NODE = shutil.which("node")
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,30 @@ def test_mypy_takes_the_golden_texts_and_finds_each_mistake(folder: Path) -> Non
     errors = [line.split(":") for line in done.stdout.splitlines() if ": error: " in line]
     assert {name for name, *_ in errors} == {"wrong.py"}, done.stdout
     assert {int(number) for _, number, *_ in errors} == mistakes(folder), done.stdout
+
+
+@pytest.mark.skipif(not PYRIGHT.exists(), reason="scripts/setup dev installs pyright where npm is")
+def test_strict_pyright_takes_the_golden_texts_and_finds_each_mistake(node: str, folder: Path) -> None:
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(CLIENT)]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [node, str(PYRIGHT), "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - pyright
+    report = json.loads(done.stdout)
+    # The three texts, the program that is right, and the one that is wrong.
+    assert report["summary"]["filesAnalyzed"] == 5, done.stdout
+    found = [(Path(each["file"]).name, each["range"]["start"]["line"] + 1) for each in report["generalDiagnostics"]]
+    assert sorted(found) == [("wrong.py", line) for line in sorted(mistakes(folder))], done.stdout
+
+
+def test_the_commands_of_the_page_write_the_types(
+    project: Project, served_settings: dict[str, str], tmp_path: Path
+) -> None:
+    keys = {"URL": project.url, "API_KEY": project.secret, "PROJECT": project.project_id}
+    page = Walkthrough("types.md", tmp_path, {"PATH": os.environ["PATH"], **served_settings, **keys}, {})
+    page.follow()
+    assert len(page.statuses) == 2
+    assert "export interface NewBooks {" in (tmp_path / "schema.ts").read_text()
+    assert "NewBooks = TypedDict(" in (tmp_path / "schema.py").read_text()
 
 
 KEY = ("AUTH_COLLECTIONS_URL", "AUTH_COLLECTIONS_KEY")
