@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pymongo import MongoClient
 
 from faults.commands import Shell
 from tests.served.conftest import Served
+from tests.served.packages import needs_packages, run
 from tests.served.walkthrough import COMMANDS, ROOT, Walkthrough, follow
 
 
@@ -72,10 +74,13 @@ def test_an_invitation_is_for_those_who_have_proven_its_address(teams: Walkthrou
     assert as_user(server, token, *joining).status_code == 403
 
 
-def test_deleting_a_user(
-    tmp_path: Path, served: Served, served_settings: dict[str, str], mongo: MongoClient[Any]
-) -> None:
-    walk = follow("guides/delete-user.md", tmp_path, served.base_url, served_settings, "")
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory, served: Served, served_settings: dict[str, str]) -> Walkthrough:
+    return follow("guides/delete-user.md", tmp_path_factory.mktemp("people"), served.base_url, served_settings, "")
+
+
+def test_deleting_a_user(people: Walkthrough, served_settings: dict[str, str], mongo: MongoClient[Any]) -> None:
+    walk, tmp_path = people, people.folder
     assert "comments author_id\nnotes owner_id\n" in walk.output
     assert '"email":"ann@example.com"' in (tmp_path / "people/user.json").read_text()
     assert (tmp_path / "people/notes.ndjson").read_text().count('"text"') == 2
@@ -91,6 +96,41 @@ def test_deleting_a_user(
         if user_id in repr(record) or "ann@example.com" in repr(record)
     }
     assert named == {"events"}
+
+
+def delete_by(people: Walkthrough, name: str, *command: str | Path) -> None:
+    """Runs a program of the page for a user with notes and a comment."""
+    folder, email = people.folder, f"{name}@example.com"
+    with httpx2.Client(
+        base_url=people.environment["URL"], headers={"x-api-key": people.environment["API_KEY"]}
+    ) as server:
+        user_id = server.post("/auth-collections/users", json={"email": email}).json()["id"]
+        for collection, field, text in (
+            ("notes", "owner_id", "A"),
+            ("notes", "owner_id", "B"),
+            ("comments", "author_id", name),
+        ):
+            data = {"text": text, field: user_id}
+            server.post(f"/api/collections/{collection}/documents", json={"data": data}).raise_for_status()
+        run(folder, *command, email, **people.environment)
+        assert (folder / "people/notes.ndjson").read_text().count('"text"') == 2
+        assert server.get(f"/auth-collections/users/{user_id}").status_code == 404
+        assert server.get("/api/collections/notes/documents").json()["total"] == 0
+        (left,) = server.get(f"/api/collections/comments/documents?text_eq={name}").json()["documents"]
+        assert left["data"] == {"text": name}
+
+
+def test_a_program_of_python_deletes_a_user(people: Walkthrough, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(people.environment, "PYTHONPATH", str(ROOT / "clients/python"))
+    delete_by(people, "ben", sys.executable, "people/delete.py")
+
+
+@needs_packages
+def test_a_program_of_typescript_deletes_a_user(people: Walkthrough, node: str, package: Path) -> None:
+    library = people.folder / "node_modules/@auth-collections"
+    library.mkdir(parents=True)
+    (library / "client").symlink_to(package)
+    delete_by(people, "cleo", node, "people/delete.mjs")
 
 
 def test_a_backup_of_a_folder_is_put_back(tmp_path: Path) -> None:
