@@ -14,6 +14,9 @@ import yaml
 from pymongo import MongoClient
 
 from faults.commands import Shell
+from service.cli.running import run_on
+from service.domain.mail_flows.mailbox import read_messages
+from service.settings import Settings
 from tests.served.conftest import Served
 from tests.served.packages import needs_packages, run
 from tests.served.walkthrough import COMMANDS, ROOT, Walkthrough, follow
@@ -74,6 +77,44 @@ def test_an_invitation_is_for_those_who_have_proven_its_address(teams: Walkthrou
     assert as_user(server, token, *joining).status_code == 403
 
 
+def invite_by(teams: Walkthrough, settings: dict[str, str], founder: str, guest: str, *command: str | Path) -> None:
+    """Runs a program of the page, and gives it the code of the guest's mail as soon as the mail is there."""
+    program = [*command, f"{founder}@example.com", f"{guest}@example.com"]
+    environment = Settings(**{name.lower(): value for name, value in settings.items()})  # type: ignore[arg-type]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(  # noqa: S603 - a program of the page
+        program, cwd=teams.folder, env=teams.environment, stdin=pipe, stdout=pipe, text=True
+    ) as running:
+        assert running.stdout is not None
+        prompt = running.stdout.read(len("Code: "))
+        mails = run_on(environment, lambda services: read_messages(services.flows, "teams"))
+        code = next((mail.code for mail in mails if mail.to == program[-1]), "")
+        printed, _ = running.communicate(f"{code}\n")
+    assert (prompt, printed.strip(), running.returncode) == ("Code: ", "Joined Harbour", 0)
+
+
+def test_a_program_of_python_invites_and_joins(
+    teams: Walkthrough, served_settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(teams.environment, "PYTHONPATH", str(ROOT / "clients/python"))
+    invite_by(teams, served_settings, "dan", "fay", sys.executable, "-u", "teams/invite.py")
+
+
+@needs_packages
+def test_a_program_of_typescript_invites_and_joins(
+    teams: Walkthrough, served_settings: dict[str, str], node: str, package: Path
+) -> None:
+    install(package, teams.folder)
+    invite_by(teams, served_settings, "gus", "hal", node, "teams/invite.mjs")
+
+
+def install(package: Path, folder: Path) -> None:
+    """Makes the built client a package of the programs of a folder."""
+    library = folder / "node_modules/@auth-collections"
+    library.mkdir(parents=True)
+    (library / "client").symlink_to(package)
+
+
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory, served: Served, served_settings: dict[str, str]) -> Walkthrough:
     return follow("guides/delete-user.md", tmp_path_factory.mktemp("people"), served.base_url, served_settings, "")
@@ -127,9 +168,7 @@ def test_a_program_of_python_deletes_a_user(people: Walkthrough, monkeypatch: py
 
 @needs_packages
 def test_a_program_of_typescript_deletes_a_user(people: Walkthrough, node: str, package: Path) -> None:
-    library = people.folder / "node_modules/@auth-collections"
-    library.mkdir(parents=True)
-    (library / "client").symlink_to(package)
+    install(package, people.folder)
     delete_by(people, "cleo", node, "people/delete.mjs")
 
 
