@@ -33,3 +33,10 @@ def run(folder: Path, *command: str | Path, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def install(package: Path, folder: Path) -> None:
+    """Makes the built client a package of the programs of a folder."""
+    library = folder / "node_modules/@auth-collections"
+    library.mkdir(parents=True)
+    (library / "client").symlink_to(package)

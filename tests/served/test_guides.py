@@ -18,7 +18,7 @@ from service.cli.running import run_on
 from service.domain.mail_flows.mailbox import read_messages
 from service.settings import Settings
 from tests.served.conftest import Served
-from tests.served.packages import needs_packages, run
+from tests.served.packages import install, needs_packages, run
 from tests.served.walkthrough import COMMANDS, ROOT, Walkthrough, follow
 
 
@@ -106,13 +106,6 @@ def test_a_program_of_typescript_invites_and_joins(
 ) -> None:
     install(package, teams.folder)
     invite_by(teams, served_settings, "gus", "hal", node, "teams/invite.mjs")
-
-
-def install(package: Path, folder: Path) -> None:
-    """Makes the built client a package of the programs of a folder."""
-    library = folder / "node_modules/@auth-collections"
-    library.mkdir(parents=True)
-    (library / "client").symlink_to(package)
 
 
 @pytest.fixture(scope="module")

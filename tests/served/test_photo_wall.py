@@ -2,15 +2,18 @@
 
 import io
 import json
+import sys
 from pathlib import Path
 
 import httpx2
+import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.chromium import needs_chromium
 from tests.served.browser import PATIENCE_MS, shoot, window
-from tests.served.walkthrough import Walkthrough
+from tests.served.packages import install, needs_packages, run
+from tests.served.walkthrough import ROOT, Walkthrough
 
 pytestmark = needs_chromium
 expect.set_options(timeout=PATIENCE_MS)
@@ -82,3 +85,28 @@ def test_the_list_goes_on_while_it_is_scrolled(guide: Walkthrough, origin: str, 
         assert len(set(titles(page))) == PHOTOS
         assert width_of(page.get_by_alt_text("Photo 2", exact=True)) == 240
         shoot(page, "wall")
+
+
+def upload_by(guide: Walkthrough, title: str, *command: str | Path) -> None:
+    """Runs a program of the page, which prints the newest photos, and deletes what it made."""
+    newest, *older = run(guide.folder, *command, **guide.environment).splitlines()
+    url = newest.removeprefix(f"{title} ")
+    assert url != newest
+    assert 1 <= len(older) <= 11
+    with Image.open(io.BytesIO(httpx2.get(url).content)) as thumb:
+        assert thumb.format == "WEBP"
+    photos = f"{guide.environment['URL']}/api/collections/photos/documents"
+    with httpx2.Client(headers={"authorization": f"Bearer {guide.environment['TOKEN']}"}) as ann:
+        (made,) = ann.get(photos, params={"title_eq": title}).json()["documents"]
+        assert ann.delete(f"{photos}/{made['id']}").status_code == 204
+
+
+def test_a_program_of_python_uploads_and_reads(guide: Walkthrough, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(guide.environment, "PYTHONPATH", str(ROOT / "clients/python"))
+    upload_by(guide, "In Python", sys.executable, "wall/upload.py")
+
+
+@needs_packages
+def test_a_program_of_typescript_uploads_and_reads(guide: Walkthrough, node: str, package: Path) -> None:
+    install(package, guide.folder)
+    upload_by(guide, "In JavaScript", node, "wall/upload.mjs")
