@@ -108,6 +108,8 @@ def test_c12_names_and_errors_of_others_are_text(console: Console) -> None:
         }
         for pattern, (status, body) in answers.items():
             page.route(pattern, answer_with(status, body))
+        # A page that is loaded again has no answer from before these.
+        page.reload()
         for fragment in ("#/", "#/system", f"#/projects/{PROJECT}/files"):
             page.goto(f"{console.url}{fragment}")
             expect(page.get_by_text(each, exact=True).first).to_be_visible()
