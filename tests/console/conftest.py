@@ -130,9 +130,15 @@ class Console:
         return page
 
 
+def load_axe(page: Page) -> None:
+    """Has the page know axe, once for each of its documents."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
+
+
 def find_faults(page: Page) -> list[Any]:
     """The violations that axe reports on the page."""
-    page.evaluate(AXE.read_text())
+    load_axe(page)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]]
 

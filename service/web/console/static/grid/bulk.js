@@ -66,7 +66,7 @@ export function BulkDelete({ path, where, ids, close, done }) {
   return html`<${Dialog} title="Delete documents" close=${close}><form onSubmit=${form.submit}><div class="dialog-body"><${Alert} form=${form} />
       <${Loaded} loading=${loading}>${loading.data && html`<${Counted} counted=${loading.data} verb="This deletes" /><p class="soft">It cannot be undone.</p>`}<//></div>
     <div class="dialog-foot"><button class="button" type="button" onClick=${close}>Cancel</button>
-      <button class="button button-danger" disabled=${form.isBusy || !loading.data?.matched}>Delete</button></div></form><//>`;
+      <button class="button button-danger" aria-disabled=${form.isBusy} disabled=${!loading.data?.matched}>Delete</button></div></form><//>`;
 }
 
 /** @param {{ path: string, where: object, ids: string[], columns: Column[], close: () => void, done: () => void }} given */

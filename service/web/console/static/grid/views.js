@@ -39,5 +39,5 @@ export function ViewsDialog({ project, of, state, open, close }) {
         ${(view.own || mayShare) && html`<button class="button button-quiet button-icon push" type="button" aria-label=${`Delete the view ${view.name}`} onClick=${() => act(() => call(`${path}/${view.id}`, { method: "DELETE" }))}><${Icon} name="trash-2" /></button>`}</div>`)}<//></div>
     <form onSubmit=${form.submit}><div class="dialog-body"><${Alert} form=${form} /><${Field} form=${form} name="name" label="Name" hint="Saves what the page shows now." />
       ${mayShare && html`<${Check} form=${form} name="shared" label="For all operators of the project" />`}</div>
-      <div class="dialog-foot"><button class="button" type="button" onClick=${close}>Close</button><button class="button button-primary" disabled=${form.isBusy}>Save view</button></div></form><//>`;
+      <div class="dialog-foot"><button class="button" type="button" onClick=${close}>Close</button><button class="button button-primary" aria-disabled=${form.isBusy}>Save view</button></div></form><//>`;
 }

@@ -53,7 +53,7 @@ function Account({ invitation, token, done }) {
         : html`<input class="unseen" type="email" autocomplete="username" value=${invitation.email} tabindex="-1" aria-hidden="true" readonly />`}
       <${Field} form=${form} name="password" label="Password" type="password" autocomplete="new-password"
         hint=${`${typed} of at least 12 characters. Spaces count, and no rule asks for symbols.`} />
-      <button class="button button-primary button-large button-wide" disabled=${form.isBusy}>Create account</button>
+      <button class="button button-primary button-large button-wide" aria-disabled=${form.isBusy}>Create account</button>
     </form>
     <p class="small faint row"><${Icon} name="timer" small />The link is good for another ${remaining(invitation.expires_at)}, once.</p>
   <//>`;

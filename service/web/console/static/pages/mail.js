@@ -63,7 +63,7 @@ function Test({ project }) {
   });
   return html`<section class="card settings" aria-labelledby="test"><div class="card-head"><h2 id="test">Test</h2></div><form class="card-body stack" onSubmit=${form.submit}><${Alert} form=${form} />
       <p class="soft">Sends one mail by the server that is saved, within 10 seconds.</p><${Field} form=${form} name="to" label="To" type="email" />
-      <div><button class="button" disabled=${form.isBusy}><${Icon} name="send" />${form.isBusy ? "Sending" : "Test"}</button></div></form><${Trial} outcome=${outcome} good="The server took the mail" /></section>`;
+      <div><button class="button" aria-disabled=${form.isBusy}><${Icon} name="send" />${form.isBusy ? "Sending" : "Test"}</button></div></form><${Trial} outcome=${outcome} good="The server took the mail" /></section>`;
 }
 
 /** The mails that were not sent. To read them needs a confirmation, and leaves an entry in the audit log.

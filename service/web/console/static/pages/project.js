@@ -70,5 +70,5 @@ function Deletion({ path, name, close }) {
     <div class="dialog-body"><p class="soft">Its keys and tokens are refused at once, and its data is gone within a minute. This cannot be undone.</p>
       <${Alert} form=${form} /><${Field} form=${form} name="confirm" label="The project's name" hint=${`Type: ${name}`} autofocus /></div>
     <div class="dialog-foot"><button class="button" type="button" onClick=${close}>Cancel</button>
-      <button class="button button-danger" disabled=${form.isBusy || form.values.confirm !== name}>Delete</button></div></form><//>`;
+      <button class="button button-danger" aria-disabled=${form.isBusy} disabled=${form.values.confirm !== name}>Delete</button></div></form><//>`;
 }

@@ -17,14 +17,14 @@ export function Enrolment({ done, call }) {
     return html`<form class="stack" onSubmit=${start.submit}><${Alert} form=${start} />
       <p class="soft">${me.value?.stage === "enrol" ? "This deployment asks for a second factor." : "A second factor protects the account when its password is known."}
         ${" "}You need an authenticator app on a phone or computer.</p>
-      <button class="button button-primary button-large button-wide" disabled=${start.isBusy}>Set up an app</button></form>`;
+      <button class="button button-primary button-large button-wide" aria-disabled=${start.isBusy}>Set up an app</button></form>`;
   return html`<form class="stack" onSubmit=${form.submit}>
     <p class="soft">Scan this with the app, or type the secret into it. It is good for 10 minutes.</p>
     <${QrCode} text=${begun.uri} />
     <${Secret} name="Secret" text=${begun.secret} />
     <${Alert} form=${form} />
     <${Field} form=${form} name="code" label="Code" autocomplete="one-time-code" inputmode="numeric" hint="The six digits that the app shows." autofocus />
-    <button class="button button-primary button-large button-wide" disabled=${form.isBusy}>Confirm</button>
+    <button class="button button-primary button-large button-wide" aria-disabled=${form.isBusy}>Confirm</button>
   </form>`;
 }
 

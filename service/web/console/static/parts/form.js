@@ -99,10 +99,10 @@ export function Check({ form, name, label, hint = "" }) {
     <span id=${id} class="field-hint">${hint}</span></div>`;
 }
 
-/** The buttons below a form in a dialog. @param {{ form: FormState, action: string, close: () => void }} given */
+/** The buttons below a form in a dialog. A button that is busy keeps the focus, which a disabled one loses. @param {{ form: FormState, action: string, close: () => void }} given */
 export function DialogFoot({ form, action, close }) {
   return html`<div class="dialog-foot">
     <button class="button" type="button" onClick=${close}>Cancel</button>
-    <button class="button button-primary" disabled=${form.isBusy}>${action}</button>
+    <button class="button button-primary" aria-disabled=${form.isBusy}>${action}</button>
   </div>`;
 }

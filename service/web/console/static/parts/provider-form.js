@@ -32,7 +32,7 @@ export function ProviderPanel({ project, preset, provider, close, done }) {
   const show = (/** @type {string} */ name) => html`<${Setting} key=${name} id=${`${id}-${name}`} name=${name} schema=${properties[name]} form=${form} value=${values[name] ?? null}
     isSet=${provider?.secrets.includes(name) ?? false} required=${required.includes(name)} set=${(/** @type {any} */ value) => setValues((old) => ({ ...old, [name]: value }))} />`;
   return html`<${Panel} title=${provider ? provider.title : `New provider: ${preset.title}`} close=${close} name="Provider"
-      foot=${html`<span class="push" /><button class="button" type="button" onClick=${close}>Cancel</button><button class="button button-primary" form=${id} disabled=${form.isBusy}>Save</button>`}>
+      foot=${html`<span class="push" /><button class="button" type="button" onClick=${close}>Cancel</button><button class="button button-primary" form=${id} aria-disabled=${form.isBusy}>Save</button>`}>
     <form class="panel-body provider" id=${id} onSubmit=${form.submit} novalidate><${Alert} form=${form} />
       <${Secret} name="Redirect URL" text=${redirect} hint=${`Register it at ${preset.title} first. There you then get the values below.`} />
       ${!provider && html`<${Field} form=${form} name="name" label="Name" hint="Lower-case letters, digits and hyphens. It stands in the redirect URL." />`}

@@ -48,7 +48,7 @@ export function Tester({ project, collection, isChanged, keep }) {
     ${action !== "create" && html`<div class="field"><label class="field-label" for="tester-record">Record</label><div><${Relation} id="tester-record" name="Record" project=${project} collection=${collection} value=${record} readonly=${false} isBad=${false} change=${(/** @type {string} */ id) => change(() => setRecord(id))} />
       ${action === "read" && html`<span class="field-hint">None asks for the whole list.</span>`}</div></div>`}
     ${hasBody && html`<${Editor} label="Data that is sent" value=${text} change=${setText} mistake=${parsed.mistake} rows=${3} />`}
-    <div class="row"><button class="button button-primary" disabled=${form.isBusy || (hasBody && parsed.mistake)}>Test</button><span class="push" />
+    <div class="row"><button class="button button-primary" aria-disabled=${form.isBusy} disabled=${hasBody && parsed.mistake}>Test</button><span class="push" />
       ${result && keep && html`<button class="button button-quiet" type="button" onClick=${() => naming(true)}><${Icon} name="bookmark-plus" />Save as test</button>`}</div>
     ${result && html`<${Outcome} result=${result} />`}
     ${isNaming && keep && html`<${Naming} project=${project} collection=${collection} result=${result} test=${{ as: who === "guest" ? "anyone" : { ...(user ? { id: user } : {}), ...(roles.trim() ? { roles: roles.split(",").map((each) => each.trim()) } : {}) }, action, ...(hasBody ? { data: parsed.value } : {}) }}

@@ -34,7 +34,7 @@ function PasswordForm({ next }) {
     <${Alert} form=${form} />
     <${Field} form=${form} name="email" label="Email" type="email" autocomplete="username" autofocus=${!form.values.email} />
     <${Field} form=${form} name="password" label="Password" type="password" autocomplete="current-password" autofocus=${!!form.values.email} />
-    <button class="button button-primary button-large button-wide" disabled=${form.isBusy}>Sign in</button>
+    <button class="button button-primary button-large button-wide" aria-disabled=${form.isBusy}>Sign in</button>
   </form>`;
 }
 
@@ -45,7 +45,7 @@ function CodeForm({ next }) {
   return html`<form class="stack" onSubmit=${form.submit}>
     <${Alert} form=${form} />
     <${CodeField} form=${form} />
-    <button class="button button-primary button-large button-wide" disabled=${form.isBusy}>Sign in</button>
+    <button class="button button-primary button-large button-wide" aria-disabled=${form.isBusy}>Sign in</button>
     <button class="link-button" type="button" onClick=${leave}>Begin again</button>
   </form>`;
 }
@@ -95,7 +95,7 @@ function Confirm({ question }) {
     </div>
     <div class="dialog-foot">
       <button class="button" type="button" onClick=${question.cancel}>Cancel</button>
-      <button class="button button-primary" disabled=${form.isBusy}>Confirm</button>
+      <button class="button button-primary" aria-disabled=${form.isBusy}>Confirm</button>
     </div>
   </form>`;
 }

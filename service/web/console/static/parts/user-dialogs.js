@@ -37,7 +37,7 @@ export function EditUser({ path, user, close, done }) {
       <span class="field-error">${form.faults.data}</span></div>
     <div class="stack-small"><span class="field-label">Claims</span><${Editor} label="Claims" value=${form.values.claims} change=${(/** @type {string} */ text) => form.set("claims", text)} mistake=${claims.mistake} rows=${1} />
       <span class="field-error">${form.faults.claims}</span></div>
-    </div><div class="dialog-foot"><button class="button" type="button" onClick=${close}>Cancel</button><button class="button button-primary" disabled=${form.isBusy || data.mistake || claims.mistake}>Save</button></div></form><//>`;
+    </div><div class="dialog-foot"><button class="button" type="button" onClick=${close}>Cancel</button><button class="button button-primary" aria-disabled=${form.isBusy} disabled=${data.mistake || claims.mistake}>Save</button></div></form><//>`;
 }
 
 /** @param {{ path: string, close: () => void, done: () => void }} given */
