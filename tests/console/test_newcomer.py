@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.console.conftest import BLANK, PASSWORD, PROJECT, Console, find_faults, needs_console
+from tests.console.conftest import BLANK, PASSWORD, PROJECT, Console, find_faults, find_misfits, needs_console
 
 pytestmark = needs_console
 PATH_MAX = 40
@@ -164,3 +164,37 @@ def test_what_breaks_a_schema_or_a_rule_is_said_before_it_is_saved(console: Cons
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", name="Data", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="notes")).to_have_count(0)
+
+
+def test_fields_are_unique_and_indexed_together(console: Console) -> None:
+    api = f"projects/{PROJECT}/api/collections"
+    fields = {name: {"type": "string"} for name in ("board", "member")}
+    console.admin("POST", api, {"name": "seats", "schema": fields | {"due": {"type": "datetime"}}})
+    row = b'{"data": {"board": "b", "member": "m"}}\n'
+    console.admin("POST", f"{api}/seats/import", row * 2)
+    page = console.open(f"#/projects/{PROJECT}/data/seats/schema")
+    page.get_by_role("button", name="Add a unique key").click()
+    unique = page.get_by_role("group", name="Unique together 1")
+    unique.get_by_role("combobox", name="field 1").select_option("board")
+    expect(page.get_by_role("button", name="Save")).to_have_count(0)
+    unique.get_by_role("combobox", name="field 2").select_option("member")
+    expect(page.get_by_text("documents break the new schema")).to_be_visible()
+    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+    assert find_misfits(page) == []
+    unique.get_by_role("combobox", name="field 2").select_option("due")
+    page.get_by_role("button", name="Add an index").click()
+    index = page.get_by_role("group", name="Indexes of several fields 1")
+    index.get_by_role("combobox", name="field 1").select_option("board")
+    index.get_by_role("combobox", name="field 2").select_option("-created_at")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("button", name="Save")).to_have_count(0)
+    stored = console.admin("GET", f"{api}/seats")
+    assert (stored["unique"], stored["indexes"]) == ([["board", "due"]], [["board", "-created_at"]])
+    page.get_by_role("button", name="Remove due").click()
+    expect(page.get_by_role("alert")).to_contain_text("unique.0.1")
+    page.get_by_role("button", name="Remove unique together 1").click()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("button", name="Save")).to_have_count(0)
+    stored = console.admin("GET", f"{api}/seats")
+    assert (stored.get("unique"), [*stored["schema"]]) == (None, ["board", "member"])
+    console.admin("DELETE", f"{api}/seats")

@@ -10,7 +10,8 @@ import { link, place } from "./router.js";
 /** @typedef {{ type: FieldType, required?: boolean, unique?: boolean, index?: boolean, nullable?: boolean, default?: unknown,
  *   collection?: string, enum?: unknown[], items?: any, properties?: Record<string, any>, variants?: Record<string, any>,
  *   [option: string]: unknown }} Definition */
-/** @typedef {{ name: string, schema: Record<string, Definition>, realtime: boolean, created_at: string, updated_at: string }} Collection */
+/** @typedef {{ name: string, schema: Record<string, Definition>, realtime: boolean, unique?: string[][], indexes?: string[][],
+ *   created_at: string, updated_at: string }} Collection */
 
 const FRESH_MS = 5_000;
 /** The dialogs that make a collection: by hand, or of a file. The shell shows them over any page of a project. */

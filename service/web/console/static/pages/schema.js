@@ -9,6 +9,7 @@ import { allows } from "../app/session.js";
 import { Bar } from "../app/shell.js";
 import { number } from "../app/texts.js";
 import { CollectionTabs } from "../grid/toolbar.js";
+import { changedCompounds, CompoundLists, compoundsOf } from "../parts/compounds.js";
 import { Dialog } from "../parts/dialog.js";
 import { Editor, parseJson, writeJson } from "../parts/editor.js";
 import { Alert, Field, useForm } from "../parts/form.js";
@@ -58,6 +59,7 @@ function mergeRows(rows, schema) {
 function Fields({ project, collection, all }) {
   const path = pathOfCollection(project, collection.name);
   const [rows, setRows] = useState(() => firstRows(collection));
+  const [compounds, setCompounds] = useState(() => compoundsOf(collection));
   const [mode, setMode] = useState("table");
   const [text, setText] = useState("");
   const [preview, setPreview] = useState(/** @type {Preview | null} */ (null));
@@ -65,12 +67,14 @@ function Fields({ project, collection, all }) {
   const [isDeleting, deleting] = useState(false);
   const mayWrite = allows(project, "schema", "write");
   const changes = changesOf(rows);
-  const count = Object.keys(changes).length;
-  const written = JSON.stringify(changes);
+  const together = changedCompounds(compounds, collection);
+  const count = Object.keys(changes).length + Object.keys(together).length;
+  const body = { schema: changes, ...together };
+  const written = JSON.stringify(body);
   const parsed = mode === "json" ? parseJson(text) : null;
   const ask = async () => {
     setBusy(true);
-    setPreview(await call(path, { method: "PATCH", query: { dry_run: "true" }, body: { schema: changes }, isRead: true }).then((answer) => ({ answer, error: null }), (error) => ({ answer: null, error })));
+    setPreview(await call(path, { method: "PATCH", query: { dry_run: "true" }, body, isRead: true }).then((answer) => ({ answer, error: null }), (error) => ({ answer: null, error })));
     setBusy(false);
   };
   useEffect(() => {
@@ -82,7 +86,7 @@ function Fields({ project, collection, all }) {
   const save = async () => {
     setBusy(true);
     try {
-      await call(path, { method: "PATCH", body: { schema: changes } });
+      await call(path, { method: "PATCH", body });
       announce("Saved");
       forgetCollections();
       // A collection that had no fields goes on to its first document.
@@ -101,20 +105,21 @@ function Fields({ project, collection, all }) {
     const { value, mistake } = parseJson(json);
     if (!mistake && value && typeof value === "object") setRows(mergeRows(rows, value));
   };
-  const revert = () => { setRows(firstRows(collection)); setText(writeJson(collection.schema)); };
+  const revert = () => { setRows(firstRows(collection)); setCompounds(compoundsOf(collection)); setText(writeJson(collection.schema)); };
   const mayDelete = mayWrite && html`<button class="button button-quiet is-danger wide" onClick=${() => deleting(true)}><${Icon} name="trash-2" />Delete collection</button>`;
   const state = preview?.answer?.applies === false ? `${number(preview.answer.conflicts.total)} ${preview.answer.conflicts.total === 1 ? "conflict" : "conflicts"}` : preview?.error ? "refused" : "";
   return html`<main class="main">
     <${Bar} title=${collection.name} tabs=${html`<${CollectionTabs} project=${project} collection=${collection.name} current="schema" />`}>${mayDelete}
       <${Choice} label="Form" value=${mode} choices=${{ table: "Table", json: "JSON" }} choose=${show} /><//>
     <div class="split"><div class="scroll">
-        ${mode === "table" ? html`<${SchemaTable} rows=${rows} all=${all} error=${preview?.error ?? null} change=${setRows} mayWrite=${mayWrite} />`
+        ${mode === "table" ? html`<${SchemaTable} rows=${rows} all=${all} error=${preview?.error ?? null} change=${setRows} mayWrite=${mayWrite} />
+          <${CompoundLists} rows=${rows} compounds=${compounds} change=${setCompounds} mayWrite=${mayWrite} />`
           : html`<div class="page-inner pad"><${Editor} label="Schema as JSON" value=${text} change=${type} readonly=${!mayWrite} mistake=${parsed?.mistake ?? null} rows=${16} /></div>`}</div>
       ${count > 0 && html`<${Panel} title="What saving would do" size="narrow" side=${html`<span class="small faint">${isBusy ? "asking" : preview ? "dry run" : ""}</span>`}><div class="panel-body">
         <${DryRun} project=${project} collection=${collection} preview=${preview} rows=${rows} /></div><//>`}</div>
     ${mayWrite && count > 0 && html`<footer class="save-bar"><b>${count} ${count === 1 ? "change" : "changes"}</b><span class="push" />
       ${state && html`<span class="row bad"><${Icon} name="circle-x" />${state}</span>`}
-      <button class="button" onClick=${revert}>Revert</button><button class="button" disabled=${isBusy} onClick=${ask}>Preview</button>
+      <button class="button" onClick=${revert}>Revert</button><button class="button" aria-disabled=${isBusy} onClick=${ask}>Preview</button>
       <button class="button button-primary" disabled=${isBusy || !preview?.answer?.applies} onClick=${save}>Save</button></footer>`}
     ${isDeleting && html`<${Deletion} project=${project} name=${collection.name} close=${() => deleting(false)} />`}
   </main>`;
@@ -132,5 +137,5 @@ function Deletion({ project, name, close }) {
       <p class="soft">Its documents, their files and its rules go with it. It cannot be undone.</p><${Alert} form=${form} />
       <${Field} form=${form} name="confirm" label="The collection's name" hint=${`Type: ${name}`} autofocus /></div>
     <div class="dialog-foot"><button class="button" type="button" onClick=${close}>Cancel</button>
-      <button class="button button-danger" disabled=${form.isBusy || form.values.confirm !== name}>Delete</button></div></form><//>`;
+      <button class="button button-danger" aria-disabled=${form.isBusy} disabled=${form.values.confirm !== name}>Delete</button></div></form><//>`;
 }

@@ -24,6 +24,6 @@ export function DryRun({ project, collection, preview, rows }) {
 function Refused({ error }) {
   const places = error.body?.rules ?? error.body?.failed ?? [];
   return html`<div class="result result-bad" role="alert"><${Icon} name="circle-x" /><div><b>${error.message}</b>
-    ${error.faults.map(({ loc, msg }) => html`<p key=${loc.join()} dir="auto"><code>${loc.slice(2).join(".")}</code> ${msg}</p>`)}
+    ${error.faults.map(({ loc, msg }) => html`<p key=${loc.join()} dir="auto"><code>${loc.slice(loc[1] === "schema" ? 2 : 1).join(".")}</code> ${msg}</p>`)}
     ${places.map((/** @type {any} */ each, /** @type {number} */ at) => html`<p key=${at} dir="auto"><code>${Array.isArray(each.loc ?? each) ? (each.loc ?? each).join(".") : (each.name ?? JSON.stringify(each))}</code> ${each.msg ?? ""}</p>`)}</div></div>`;
 }
