@@ -106,6 +106,35 @@ def test_a_user_without_an_address_is_shown_and_acted_as(users: Console, console
     users.admin("PATCH", f"{project}/settings", {"settings": {"ANONYMOUS": None}})
 
 
+def test_users_have_names_where_the_project_has_them(users: Console, console: Console) -> None:
+    page = console.open(f"#/projects/{PROJECT}/sign-in")
+    expect(page.get_by_text("Users sign in by their addresses alone.")).to_be_visible()
+    page.get_by_role("link", name="Settings of User names").click()
+    page.get_by_role("group", name="Sign-in by a user name").get_by_text("required", exact=True).click()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("button", name="Revert")).to_have_count(0)
+    page.goto(f"{console.url}#/projects/{PROJECT}/users")
+    expect(page.get_by_role("columnheader", name="user name")).to_be_visible()
+    page.get_by_role("button", name="New user").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Email").fill("zoe@example.com")
+    name = dialog.get_by_role("textbox", name="User name")
+    name.fill("no name")
+    dialog.get_by_role("button", name="Create user").click()
+    expect(name).to_have_attribute("aria-invalid", "true")
+    expect(name).to_be_focused()
+    assert find_faults(page) == []
+    name.fill("Zoë")
+    dialog.get_by_role("button", name="Create user").click()
+    expect(page.get_by_role("region", name="Sign-in").get_by_text("Zoë")).to_be_visible()
+    page.goto(f"{console.url}#/projects/{PROJECT}/users")
+    page.get_by_role("textbox", name="Search by address or user name").fill("zoë")
+    expect(page.get_by_role("gridcell", name="Zoë")).to_be_visible()
+    expect(page.get_by_role("gridcell", name="ben@example.com")).to_have_count(0)
+    assert find_misfits(page) == []
+    users.admin("PATCH", f"projects/{PROJECT}/settings", {"settings": {"USERNAMES": None}})
+
+
 def test_files_are_listed_with_their_owners_and_pictures(users: Console, console: Console) -> None:
     api = f"projects/{PROJECT}/api/collections"
     console.admin("POST", api, {"name": "covers", "schema": {"cover": {"type": "file", "types": ["png"]}}})

@@ -40,6 +40,9 @@ export function remaining(at) {
 /** @param {{ email: string | null }} user @returns {string} The address; a word for an anonymous user, who has none. */
 export const addressOf = ({ email }) => email ?? "anonymous";
 
+/** @param {Record<string, unknown>} settings Of a project. @returns {boolean} True where users sign in by their names, too. */
+export const hasNames = ({ USERNAMES = "off" }) => USERNAMES !== "off";
+
 /** @param {string} name @returns {string} Two letters. */
 export const initials = (name) => name.split(/\s+/).map((word) => [...word][0] ?? "").slice(0, 2).join("").toUpperCase();
 

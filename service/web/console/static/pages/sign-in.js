@@ -51,6 +51,7 @@ function Methods({ project, found }) {
   const value = (/** @type {string} */ name) => found.settings[name] ?? found.forms[name]?.default;
   const lines = [
     ["key-round", "Password", `At least ${value("PASSWORD_MIN_LENGTH")} characters${value("PASSWORD_CHECK") === "common" ? ", no common one" : ""}.`, "PASSWORD_MIN_LENGTH"],
+    ["user", "User names", { off: "Users sign in by their addresses alone.", optional: "A user may have one, which signs in as the address does.", required: "A new user must have one, which signs in as the address does." }[String(value("USERNAMES"))], "USERNAMES"],
     ["badge-check", "Proof of the address", { off: "Not asked for.", optional: "A signup is mailed a code.", required: "Without it no sign-in by password succeeds." }[String(value("EMAIL_VERIFICATION"))], "EMAIL_VERIFICATION"],
     ["smartphone", "Second factors", { off: "Never asked for.", optional: "Asked of users that have one.", required: "All users must have one." }[String(value("MFA"))], "MFA"],
     ["fingerprint", "Passkeys", value("WEBAUTHN_RP_ID") ? `They belong to ${value("WEBAUTHN_RP_ID")}.` : "Off: they need a domain.", "WEBAUTHN_RP_ID"],
@@ -67,6 +68,7 @@ function Row({ project, provider, mayWrite, edit, remove }) {
   const [isBusy, setBusy] = useState(false);
   const { act, notice } = useAction(() => undefined);
   const check = async () => {
+    if (isBusy) return;
     setBusy(true);
     show(null);
     await act(async () => show(await call(`projects/${encodeURIComponent(project)}/providers/${provider.name}/check`, { method: "POST" })));
@@ -75,7 +77,7 @@ function Row({ project, provider, mayWrite, edit, remove }) {
   const settings = link(["projects", project, "settings", "Sign-in through a provider"]);
   return html`<div class="provider-row"><div class="listing"><${Icon} name="log-in" /><div class="listing-text"><span dir="auto">${provider.title}</span> <span class="id">${provider.name}</span>
       <p class="row"><code class="cut" dir="auto" title=${provider.redirect_url}>${provider.redirect_url}</code><${Copy} text=${provider.redirect_url} name=${`the redirect URL of ${provider.name}`} /></p></div>
-    ${mayWrite && html`<div class="row push"><button class="button" aria-label=${`Check ${provider.name}`} disabled=${isBusy} onClick=${check}>${isBusy ? "Checking" : "Check"}</button>
+    ${mayWrite && html`<div class="row push"><button class="button" aria-label=${`Check ${provider.name}`} aria-disabled=${isBusy} onClick=${check}>${isBusy ? "Checking" : "Check"}</button>
       ${provider.preset ? html`<button class="button" aria-label=${`Edit ${provider.name}`} onClick=${edit}>Edit</button><button class="button" aria-label=${`Remove ${provider.name}`} onClick=${remove}>Remove</button>`
         : html`<a class="button" href=${settings}>Edit</a>`}</div>`}</div>${notice}<${Trial} outcome=${outcome} good="A sign-in can use it" /></div>`;
 }

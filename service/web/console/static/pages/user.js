@@ -8,7 +8,7 @@ import { useLoading } from "../app/loading.js";
 import { go, link } from "../app/router.js";
 import { allows } from "../app/session.js";
 import { Bar } from "../app/shell.js";
-import { addressOf, initials, number, Time } from "../app/texts.js";
+import { addressOf, hasNames, initials, number, Time } from "../app/texts.js";
 import { shortText } from "../grid/columns.js";
 import { useAction } from "../parts/action.js";
 import { Question } from "../parts/dialog.js";
@@ -31,9 +31,9 @@ function Account({ project, id }) {
   const path = `${pathOf(project)}/auth-collections/users/${encodeURIComponent(id)}`;
   const [opened, open] = useState("");
   const loading = useLoading(async (signal) => {
-    const [user, { sessions }, { events, total }] = await Promise.all([call(path, { signal }), call(`${path}/sessions`, { signal }),
-      call(`${pathOf(project)}/auth-collections/events`, { query: { user_id: id, limit: EVENTS }, signal })]);
-    return { user, sessions, events, total };
+    const [user, { sessions }, { events, total }, { settings }] = await Promise.all([call(path, { signal }), call(`${path}/sessions`, { signal }),
+      call(`${pathOf(project)}/auth-collections/events`, { query: { user_id: id, limit: EVENTS }, signal }), call(`${pathOf(project)}/settings`, { signal })]);
+    return { settings, user, sessions, events, total };
   }, [path]);
   const { act, notice } = useAction(() => { announce("Done"); loading.reload(); });
   const found = loading.data;
@@ -53,7 +53,7 @@ function Account({ project, id }) {
           ${(user.roles ?? []).map((/** @type {string} */ role) => html`<span class="badge" key=${role}>${role}</span>`)}</div>
         <p class="row soft"><span dir="auto">${addressOf(user)}</span>${user.email_verified && html`<span class="row good"><${Icon} name="badge-check" small />proven</span>`}<code class="id">${user.id}</code><${Copy} text=${user.id} name="the id" /></p></div></div>
       <div class="columns"><div class="stack"><${Profile} user=${user} edit=${mayWrite ? () => open("edit") : null} />
-          <${SignIn} user=${user} mayWrite=${mayWrite} open=${open} change=${change} />
+          <${SignIn} user=${user} isNamed=${hasNames(found.settings)} mayWrite=${mayWrite} open=${open} change=${change} />
           <${Sessions} sessions=${found.sessions} end=${mayWrite ? () => open("sessions") : null} /></div>
         <${Events} events=${found.events} total=${found.total} /></div>`}<//></div></div>
     ${opened === "edit" && html`<${EditUser} path=${path} user=${user} close=${close} done=${done} />`}
@@ -78,11 +78,12 @@ function Profile({ user, edit }) {
     <div class="card-body"><dl class="facts facts-spaced">${rows.map(([name, value]) => html`<dt class="cut" dir="auto" key=${name}>${name}</dt><dd dir="auto">${show(name, value)}</dd>`)}</dl></div></section>`;
 }
 
-/** @param {{ user: any, mayWrite: boolean, open: (dialog: string) => void, change: (body: object) => void }} given */
-function SignIn({ user, mayWrite, open, change }) {
+/** @param {{ user: any, isNamed: boolean, mayWrite: boolean, open: (dialog: string) => void, change: (body: object) => void }} given */
+function SignIn({ user, isNamed, mayWrite, open, change }) {
   return html`<section class="card card-list" aria-labelledby="sign-in"><div class="card-head"><h2 id="sign-in">Sign-in</h2></div>
     <div class="listing"><${Icon} name="lock-keyhole" /><div>Password<p>Another one ends the sessions.</p></div>${mayWrite && html`<button class="button push" onClick=${() => open("password")}>Set password</button>`}</div>
     <div class="listing"><${Icon} name="smartphone" /><div>Second factors<p>Apps, passkeys and recovery codes.</p></div>${mayWrite && html`<button class="button push" onClick=${() => open("factors")}>Remove factors</button>`}</div>
+    ${isNamed && html`<div class="listing"><${Icon} name="user" /><div>User name<p dir="auto">${shortText(user.data.username) || "none"}</p></div>${mayWrite && html`<button class="button push" aria-label="Edit the user name" onClick=${() => open("edit")}>Edit</button>`}</div>`}
     ${user.email && html`<div class="listing"><${Icon} name="mail" /><div>Address<p>${user.email_verified ? "proven" : "not proven"}</p></div>${mayWrite && html`<button class="button push" onClick=${() => change({ email_verified: !user.email_verified })}>${user.email_verified ? "Mark as not proven" : "Mark as proven"}</button>`}</div>`}
     ${mayWrite && html`<div class="listing"><${Icon} name="ban" /><div>Account<p>${user.disabled ? "It may not sign in." : "It may sign in."}</p></div><span class="row push"><button class="button" onClick=${() => change({ disabled: !user.disabled })}>${user.disabled ? "Enable" : "Disable"}</button>
       <button class="button button-quiet is-danger" onClick=${() => open("delete")}>Delete user</button></span></div>`}</section>`;

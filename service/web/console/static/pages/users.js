@@ -7,7 +7,7 @@ import { useLoading } from "../app/loading.js";
 import { go, link, place, replace } from "../app/router.js";
 import { allows } from "../app/session.js";
 import { Bar } from "../app/shell.js";
-import { addressOf, number } from "../app/texts.js";
+import { addressOf, hasNames, number } from "../app/texts.js";
 import { makeColumn, queryName } from "../grid/columns.js";
 import { FilterChips } from "../grid/filter.js";
 import { Grid } from "../grid/grid.js";
@@ -21,6 +21,7 @@ import { Empty, Loaded } from "../parts/states.js";
 
 const PROFILE_COLUMNS = 3;
 const EMAIL = makeColumn({ path: "email", kind: "email", width: 232, read: addressOf });
+const NAME = makeColumn({ path: "username", title: "user name", kind: "string", width: 150, read: (row) => row.data.username });
 const ACCOUNT = [
   makeColumn({ path: "roles", kind: "roles", width: 140, read: (row) => row.roles?.join(", ") }),
   makeColumn({ path: "email_verified", title: "verified", kind: "boolean", read: (row) => row.email_verified }),
@@ -47,7 +48,9 @@ export default function Users({ project }) {
     return link(["projects", project, "users"], { ...next, sort: next.sort === "-created_at" ? "" : next.sort });
   };
   const { where: chosen, isBad } = readWhere(state.where);
-  const where = state.q ? { and: [{ email_icontains: state.q }, ...(Object.keys(chosen).length ? [chosen] : [])] } : chosen;
+  const settings = useLoading((signal) => call(`${pathOf(project)}/settings`, { signal }), [project]).data?.settings ?? {};
+  const sought = hasNames(settings) ? { or: [{ email_icontains: state.q }, { username_icontains: state.q }] } : { email_icontains: state.q };
+  const where = state.q ? { and: [sought, ...(Object.keys(chosen).length ? [chosen] : [])] } : chosen;
   const path = `${pathOf(project)}/auth-collections/users`;
   const [isMaking, make] = useState(false);
   const [selected, select] = useState(/** @type {Map<string, any>} */ (new Map()));
@@ -55,12 +58,13 @@ export default function Users({ project }) {
   const counting = useLoading((signal) => call(`${path}/query`, { method: "POST", isRead: true, signal, body: { where, limit: 1, count: Object.keys(where).length ? "capped" : "estimated" } }), [path, JSON.stringify(where)]);
   const total = counting.data && (counting.data.total_is === "at_least" ? "10,000+" : number(counting.data.total));
   const profile = profileColumns(rows?.pages[0]?.items ?? []);
-  const columns = [EMAIL, ...profile, ...ACCOUNT];
-  const sortable = new Set(["created_at", ...profile.map((each) => each.path)]);
+  const columns = [EMAIL, ...(hasNames(settings) ? [NAME, ...profile.filter((each) => each.path !== NAME.path)] : profile), ...ACCOUNT];
+  const sortable = new Set(["created_at", NAME.path, ...profile.map((each) => each.path)]);
   const order = (/** @type {string} */ column) => sortable.has(column) && go(write({ sort: state.sort === column ? `-${column}` : column }));
+  const search = hasNames(settings) ? "Search by address or user name" : "Search by address";
   const button = allows(project, "users", "write") && html`<button class="button button-primary" onClick=${() => make(true)}><${Icon} name="plus" />New user</button>`;
   return html`<main class="main"><${Bar} title="Users" count=${total ?? ""}>${button}<//>
-    <div class="bar toolbar" role="toolbar" aria-label="Search, filter, sort"><label class="filter"><${Icon} name="search" small /><input class="input input-small" data-filter value=${state.q} placeholder="Search by address" aria-label="Search by address" maxlength="200"
+    <div class="bar toolbar" role="toolbar" aria-label="Search, filter, sort"><label class="filter"><${Icon} name="search" small /><input class="input input-small" data-filter value=${state.q} placeholder=${search} aria-label=${search} maxlength="200"
         onInput=${(/** @type {InputEvent} */ event) => replace(write({ q: /** @type {HTMLInputElement} */ (event.currentTarget).value }))} /></label>
       <${FilterChips} where=${chosen} fields=${[...FIELDS, ...profile]} change=${(/** @type {object} */ next) => go(write({ where: writeWhere(next) }))} />
       <div class="row push"><${SortSelect} columns=${columns.filter((each) => sortable.has(each.path))} sort=${state.sort} change=${(/** @type {string} */ sort) => go(write({ sort }))} /></div></div>
@@ -74,20 +78,21 @@ export default function Users({ project }) {
             <button class="button" onClick=${() => go(write({ q: "", where: "" }))}>Clear the search</button><//>`
           : html`<${Empty} icon="users" title="No users yet"><p>People who sign up stand here.</p>${button}<pre class="code" tabindex="0" role="group" aria-label="The same as a command">${`curl "$URL/auth-collections/signup" -H "x-api-key: $PUBLISHABLE_KEY" \\\n  -H "content-type: application/json" \\\n  -d '{"email": "ann@example.com", "password": "correct horse"}'`}</pre><//>`)}<//></div>`}
     </div></div>
-    ${isMaking && html`<${NewUser} path=${path} project=${project} close=${() => make(false)} />`}
+    ${isMaking && html`<${NewUser} path=${path} project=${project} names=${settings.USERNAMES} close=${() => make(false)} />`}
   </main>`;
 }
 
-/** @param {{ path: string, project: string, close: () => void }} given */
-function NewUser({ path, project, close }) {
-  const form = useForm({ email: "", password: "", email_verified: "false", invite: "false" }, async ({ email, password, email_verified, invite }) => {
-    const body = { email, ...(password ? { password } : {}), email_verified: email_verified === "true", invite: invite === "true" };
+/** @param {{ path: string, project: string, names: string | undefined, close: () => void }} given `names` is the setting USERNAMES. */
+function NewUser({ path, project, names, close }) {
+  const form = useForm({ email: "", username: "", password: "", email_verified: "false", invite: "false" }, async ({ email, username, password, email_verified, invite }) => {
+    const body = { email, ...(username ? { data: { username } } : {}), ...(password ? { password } : {}), email_verified: email_verified === "true", invite: invite === "true" };
     const made = await call(path, { method: "POST", body });
     close();
     go(link(["projects", project, "users", made.id]));
   });
   return html`<${Dialog} title="New user" close=${close}><form onSubmit=${form.submit}><div class="dialog-body"><${Alert} form=${form} />
     <${Field} form=${form} name="email" label="Email" type="email" autofocus />
+    ${hasNames({ USERNAMES: names }) && html`<${Field} form=${form} name="username" label="User name" required=${names === "required"} hint="It signs in as the address does." />`}
     <${Field} form=${form} name="password" label="Password" type="password" autocomplete="new-password" required=${false} hint="Without one the user signs in in another way." />
     <${Check} form=${form} name="email_verified" label="The address is proven" />
     <${Check} form=${form} name="invite" label="Mail an invitation" hint="It lets the user choose a password, for seven days." />
