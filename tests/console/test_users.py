@@ -61,6 +61,7 @@ def test_a_user_is_found_changed_and_acted_as(users: Console, console: Console) 
     page.get_by_role("button", name="Begin").click()
     bar = page.get_by_role("region", name="Acting as a user")
     expect(bar).to_contain_text("ann@example.com")
+    expect(page.get_by_text("acted as")).to_be_visible()
     assert find_faults(page) == []
     page.get_by_role("link", name="Overview").click()
     expect(bar).to_be_visible()

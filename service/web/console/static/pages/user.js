@@ -59,7 +59,7 @@ function Account({ project, id }) {
     ${opened === "edit" && html`<${EditUser} path=${path} user=${user} close=${close} done=${done} />`}
     ${opened === "password" && html`<${SetPassword} path=${path} close=${close} done=${done} />`}
     ${opened === "link" && html`<${MakeLink} path=${path} close=${close} />`}
-    ${opened === "act" && html`<${ActAs} project=${project} user=${user} close=${close} />`}
+    ${opened === "act" && html`<${ActAs} project=${project} user=${user} close=${close} done=${done} />`}
     ${opened === "sessions" && html`<${Question} title="End all sessions" action="End sessions" close=${close} act=${() => act(() => call(`${path}/sessions`, { method: "DELETE" }))}><p>The user is signed out everywhere, and can sign in again.</p><//>`}
     ${opened === "factors" && html`<${Question} title="Remove the second factors" action="Remove" close=${close} act=${() => act(() => call(`${path}/factors`, { method: "DELETE" }))}><p>The password alone signs in then. The recovery codes are void, and the user is notified by mail.</p><//>`}
     ${opened === "delete" && html`<${Question} title=${`Delete ${name}`} action="Delete" close=${close} act=${() => act(async () => { await call(path, { method: "DELETE" }); go(link(["projects", project, "users"])); })}>

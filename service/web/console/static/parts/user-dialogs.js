@@ -62,11 +62,11 @@ export function MakeLink({ path, close }) {
     <${Select} form=${form} name="purpose" label="What it does" choices=${PURPOSES} /></div><${DialogFoot} form=${form} action="Make the link" close=${close} /></form><//>`;
 }
 
-/** @param {{ project: string, user: any, close: () => void }} given */
-export function ActAs({ project, user, close }) {
+/** @param {{ project: string, user: any, close: () => void, done: () => void }} given */
+export function ActAs({ project, user, close, done }) {
   const form = useForm({ reason: "" }, async (body) => {
     beginActing(project, await call(`${pathOf(project)}/users/${encodeURIComponent(user.id)}/act-as`, { method: "POST", body }));
-    close();
+    done();
   });
   return html`<${Dialog} title="Act as the user" close=${close}><form onSubmit=${form.submit}><div class="dialog-body"><${Alert} form=${form} />
     <p class="soft">For 15 minutes you read and write what the rules allow to <b dir="auto">${addressOf(user)}</b>. The user sees the session; the reason stands in the audit log.</p>
