@@ -243,9 +243,14 @@ Reference = tuple[str, str]
 
 
 async def missing(database: ProjectDatabase, wanted: Mapping[str, set[str]]) -> set[Reference]:
-    """The (collection, id) of {collection: ids} that name no record. Collections are named as MongoDB has them."""
+    """The (collection, id) of {collection: ids} that name no record. Collections are named as MongoDB has them.
+
+    One command asks for all, except in a transaction: MongoDB permits no `$unionWith` there.
+    """
     if not wanted:
         return set()
+    if database.session is not None and len(wanted) > 1:
+        return set[Reference]().union(*[await missing(database, {name: ids}) for name, ids in wanted.items()])
     (first, ids), *others = wanted.items()
     unions = ({"$unionWith": {"coll": name, "pipeline": _named(name, found)}} for name, found in others)
     size = sum(map(len, wanted.values()))

@@ -190,6 +190,21 @@ async def test_documents_of_one_collection_may_name_each_other(api: Api) -> None
     assert [each["data"].get("up_id") for each in documents] == [None, documents[0]["id"], documents[1]["id"]]
 
 
+async def test_references_of_a_document_may_lead_to_two_collections(shop: Api) -> None:
+    await declare(
+        shop, {"order_id": LINES["order_id"], "line_id": {**LINES["order_id"], "collection": "lines"}}, "notes"
+    )
+    order, line = {"$id": "o"}, {"$id": "l"}
+    made = [create("orders", {"city": "Paris"}, **{"as": "o"}), create("lines", {"order_id": order}, **{"as": "l"})]
+    answer = await batch(shop, [*made, create("notes", {"order_id": order, "line_id": line})])
+    assert answer.status_code == 200, answer.text
+    first, second, note = (each["document"] for each in answer.json()["results"])
+    assert note["data"] == {"order_id": first["id"], "line_id": second["id"]}
+    refused = await batch(shop, [*made, create("notes", {"order_id": order, "line_id": GONE})])
+    assert (refused.status_code, refused.json()["operation"]) == (422, 2)
+    assert "line_id" in refused.json()["detail"][0]["loc"]
+
+
 async def test_a_definition_that_is_old_is_looked_at_again(shop: Api) -> None:
     await batch(shop, [create("lines", {})])
     await change(shop, {"note": {"type": "string", "required": True, "default": "x"}}, name="lines")
